@@ -1,0 +1,3 @@
+"""Class-incremental image learning."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,90 @@
+"""Stop and go on, to the bit: one file of tensors and plain values, written atomically, checked when read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from classgrow.errors import ClassgrowError
+from classgrow.state import Tensors
+
+FORMAT = 1
+
+
+def digest(tensors: Tensors, plain: str) -> str:
+    """A checksum over names, values and the plain part."""
+    total = hashlib.blake2b(plain.encode(), digest_size=16)
+    for name in sorted(tensors):
+        total.update(name.encode())
+        total.update(tensors[name].numpy().tobytes())
+    return total.hexdigest()
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Either the old file or the new one is there at any moment, also after a power cut."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ClassgrowError(
+            f"Could not write {path} ({error.strerror}): free some space or choose another folder."
+        ) from error
+
+
+def write(path: Path, tensors: Tensors, plain: dict[str, Any]) -> None:
+    """Save tensors (contiguous, on the CPU) and JSON values."""
+    text = json.dumps({"format": FORMAT, **plain})
+    write_atomically(path, save(tensors, {"plain": text, "digest": digest(tensors, text)}))
+
+
+def read(path: Path) -> tuple[Tensors, dict[str, Any]]:
+    """What `write` saved, or a clear error where the file is damaged."""
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        if metadata["digest"] != digest(tensors, metadata["plain"]):
+            raise ValueError("checksum")
+        plain: dict[str, Any] = json.loads(metadata["plain"])
+    except (SafetensorError, KeyError, ValueError, OSError) as error:
+        raise ClassgrowError(
+            f"The checkpoint {path} is damaged: delete it to start this run again, or put back a good copy."
+        ) from error
+    if plain.pop("format") != FORMAT:
+        raise ClassgrowError(f"The checkpoint {path} was written by another version of classgrow: use that version.")
+    return tensors, plain
+
+
+@dataclass
+class CheckpointFile:
+    """A run's checkpoint: `due` every few epochs or seconds, so that little is lost and little time spent."""
+
+    path: Path
+    every_epochs: int = 5
+    every_seconds: float = 20.0
+    _last: float = field(default_factory=time.monotonic)
+
+    def due(self, epoch: int) -> bool:
+        return epoch % self.every_epochs == 0 or time.monotonic() - self._last > self.every_seconds
+
+    def write(self, tensors: Tensors, plain: dict[str, Any]) -> None:
+        write(self.path, tensors, plain)
+        self._last = time.monotonic()
+
+    def read(self) -> tuple[Tensors, dict[str, Any]] | None:
+        """The saved values; None where nothing was saved yet."""
+        return read(self.path) if self.path.exists() else None

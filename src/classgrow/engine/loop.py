@@ -1,0 +1,146 @@
+"""The training loop: one student forward, one teacher forward, one step per batch. It knows no method."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from classgrow.data.labelled import LabelledImages
+from classgrow.engine.batches import batch_count, training_batches
+from classgrow.engine.runtime import Runtime
+from classgrow.errors import ClassgrowError
+from classgrow.networks.network import Network
+from classgrow.progress import Progress
+from classgrow.recipes import Inputs, Recipe, Schedule
+from classgrow.seeds import generator
+from classgrow.views import BatchView, ClassCounts, Outputs
+
+LOOK_EVERY = 50
+"""Steps between two looks at the loss: a look waits for the device."""
+
+Objective = Callable[[BatchView], Sequence[tuple[float, Tensor, Tensor | float]]]
+
+
+@dataclass
+class Fit:
+    """How far a training has come: what a checkpoint must hold to go on within it."""
+
+    epoch: int = 0
+    momentum: dict[str, Tensor] = field(default_factory=dict)
+    loss: float = float("nan")
+    images: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Training:
+    """Everything one training needs; `place` says where in the run it stands, for its seeds and messages."""
+
+    network: Network
+    teacher: Network | None
+    data: LabelledImages
+    objective: Objective
+    schedule: Schedule
+    recipe: Recipe
+    inputs: Inputs
+    counts: ClassCounts
+    blocks: tuple[int, ...]
+    runtime: Runtime
+    seed: int
+    place: tuple[str | int, ...]
+
+    def epoch_images(self) -> int:
+        """Images an epoch trains on."""
+        batches = batch_count(len(self.data), self.recipe.batch_size, self.recipe.drop_last)
+        return min(len(self.data), batches * self.recipe.batch_size)
+
+    def run(self, fit: Fit, progress: Progress, after_epoch: Callable[[Fit], None]) -> None:
+        """Train from `fit.epoch` to the end of the schedule."""
+        optimiser = make_optimiser(self.network, self.recipe)
+        restore_momentum(optimiser, self.network, fit.momentum)
+        while fit.epoch < self.schedule.epochs:
+            for group in optimiser.param_groups:
+                group["lr"] = self.schedule.lr_at(fit.epoch)
+            started = time.perf_counter()
+            fit.loss = self.epoch(optimiser, fit.epoch, progress)
+            fit.seconds += time.perf_counter() - started
+            fit.images += self.epoch_images()
+            fit.epoch += 1
+            fit.momentum = momentum_of(optimiser, self.network)
+            after_epoch(fit)
+
+    def epoch(self, optimiser: torch.optim.Optimizer, epoch: int, progress: Progress) -> float:
+        """One pass over the data; returns the mean loss."""
+        self.network.train()
+        draws = generator(self.seed, *self.place, "epoch", epoch)
+        batches = training_batches(
+            self.data, self.inputs, self.recipe.batch_size, self.recipe.drop_last, draws, self.runtime
+        )
+        total, steps = torch.zeros((), device=self.runtime.device), 0
+        for images, labels in batches:
+            loss = self.loss(images, labels)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            total, steps = total + loss.detach(), steps + 1
+            progress.advance(len(labels) * self.runtime.processes)
+            if steps % LOOK_EVERY == 0:
+                self.look(total, epoch)
+        return self.look(total, epoch) / steps
+
+    def loss(self, images: Tensor, labels: Tensor) -> Tensor:
+        """The objective on one batch: every term divided by its count over all processes."""
+        teacher: Outputs | None = None
+        if self.teacher is not None:
+            with torch.no_grad():
+                teacher = self.teacher(images)
+        view = BatchView(labels, self.network(images), teacher, self.counts, self.blocks)
+        loss = torch.zeros((), device=images.device, dtype=view.student.logits.dtype)
+        for weight, total, count in self.objective(view):
+            loss = loss + weight * self.runtime.processes * total / self.runtime.sum_over_processes(count)
+        return loss
+
+    def look(self, total: Tensor, epoch: int) -> float:
+        """The summed loss as a number; training stops where it is none."""
+        value = float(total)
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ClassgrowError(
+                f"The loss stopped being a number in {' '.join(str(part) for part in self.place)}, epoch {epoch + 1}: "
+                "the learning rate is too high for this data; try another method or profile."
+            )
+        return value
+
+
+def make_optimiser(network: nn.Module, recipe: Recipe) -> torch.optim.SGD:
+    """SGD with momentum over whatever can learn; biases and batch-norm shifts decay only where the recipe says so."""
+    decayed, spared = [], []
+    for name, parameter in network.named_parameters():
+        if parameter.requires_grad:
+            (spared if recipe.decay == "weights" and name.endswith("bias") else decayed).append(parameter)
+    groups: list[dict[str, Any]] = [{"params": decayed, "weight_decay": recipe.weight_decay}]
+    if spared:
+        groups.append({"params": spared, "weight_decay": 0.0})
+    fused = next(network.parameters()).device.type in ("cpu", "cuda")
+    return torch.optim.SGD(groups, lr=0.1, momentum=recipe.momentum, fused=fused)
+
+
+def momentum_of(optimiser: torch.optim.Optimizer, network: nn.Module) -> dict[str, Tensor]:
+    """The momentum buffers by parameter name."""
+    return {
+        name: optimiser.state[parameter]["momentum_buffer"]
+        for name, parameter in network.named_parameters()
+        if optimiser.state.get(parameter, {}).get("momentum_buffer") is not None
+    }
+
+
+def restore_momentum(optimiser: torch.optim.Optimizer, network: nn.Module, momentum: dict[str, Tensor]) -> None:
+    """Put saved momentum buffers back."""
+    for name, parameter in network.named_parameters():
+        if name in momentum:
+            buffer = torch.empty_like(parameter).copy_(momentum[name])
+            optimiser.state[parameter]["momentum_buffer"] = buffer

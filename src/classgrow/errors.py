@@ -1,0 +1,15 @@
+"""What goes wrong in ways a user can mend."""
+
+from __future__ import annotations
+
+
+class ClassgrowError(Exception):
+    """Bad input, told in one sentence that says the way out. The command line prints it and exits with 2."""
+
+
+def nearest_name(word: str, known: list[str] | tuple[str, ...]) -> str:
+    """The known name closest to `word`, as a hint for an error message: " Did you mean 'memory'?" or ""."""
+    import difflib
+
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f" Did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,326 @@
+"""Runs a Method over phases: learn, predict, evaluate. A user's folder and a benchmark's phase are the same call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from classgrow.checkpoint import CheckpointFile
+from classgrow.data.images import as_images
+from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
+from classgrow.engine.inference import features, outputs
+from classgrow.engine.runtime import Execution, Runtime
+from classgrow.errors import ClassgrowError
+from classgrow.memory import TRAIN, Budget, Memory
+from classgrow.method import Method
+from classgrow.methods import build_method
+from classgrow.networks.catalogue import BY_KIND, build_backbone
+from classgrow.networks.network import Network
+from classgrow.parts.rules import class_means, nearest_mean
+from classgrow.parts.selection import SELECTIONS
+from classgrow.progress import Progress, Silent
+from classgrow.recipes import Inputs, Profile, Recipe, inputs_for, kind_for, method_options, recipe_for
+from classgrow.seeds import seeded
+from classgrow.state import State, within
+from classgrow.steps.phase import Phase, PhaseLog, SavePoint
+
+Name = str | int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well a learner does on labelled images: by its own rule, and by every rule it could use (fractions)."""
+
+    accuracy: float
+    per_class: dict[Name, float]
+    by_rule: dict[str, float]
+
+
+class Learner:
+    """A classifier that learns new classes as they arrive.
+
+    method         a name from the catalogue or a `Method`
+    memory         exemplars kept in total, over all classes (or `memory_per_class`)
+    network        None: chosen by image size; a name; or a module with an attribute `features`
+    recipe         None: the method's own for that image size (`profile`, `epochs` adjust it)
+    total_classes  how many classes there will ever be, if known (iCaRL averages over them)
+    """
+
+    def __init__(
+        self,
+        method: str | Method = "fgp",
+        memory: int = 2000,
+        *,
+        memory_per_class: int | None = None,
+        network: str | nn.Module | None = None,
+        recipe: Recipe | None = None,
+        inputs: Inputs | None = None,
+        total_classes: int | None = None,
+        seed: int = 1,
+        epochs: int | None = None,
+        profile: Profile = "official",
+        selection: str | None = None,
+        execution: Execution | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._method, self._memory, self._memory_per_class = method, memory, memory_per_class
+        self._network, self._recipe, self._inputs = network, recipe, inputs
+        self._epochs, self._profile, self._selection = epochs, profile, selection
+        self.total_classes = total_classes
+        self.seed = seed
+        self.runtime = Runtime(execution)
+        self.progress = progress or Silent()
+        self.integer_names = False
+        self._state: State | None = None
+        self.method = method if isinstance(method, Method) else build_method(method)
+        if selection is not None and selection not in SELECTIONS:
+            raise ClassgrowError(f"Unknown selection {selection!r}: choose one of {', '.join(SELECTIONS)}.")
+
+    # --- what users call -------------------------------------------------------------------------------------------
+
+    def learn(self, images: Any, labels: Sequence[Name]) -> Learner:
+        """Learn the classes named in `labels`; all of them must be new."""
+        pixels = self._sized(images)
+        names = plain_names(labels)
+        if len(names) != len(pixels):
+            raise ClassgrowError(f"{len(pixels)} images came with {len(names)} labels: give one label per image.")
+        self._check_names(names)
+        fresh = list(dict.fromkeys(names))
+        start = len(self.classes)
+        place = {name: start + number for number, name in enumerate(fresh)}
+        known = self._state.classes if self._state else ()
+        everyone = known + tuple(ClassLabel(start + n, str(name)) for n, name in enumerate(fresh))
+        data = LabelledImages(
+            ArrayStore(pixels), torch.arange(len(pixels)), torch.tensor([place[name] for name in names]), everyone
+        )
+        self.learn_phase(data)
+        return self
+
+    def predict(self, images: Any) -> list[Name]:
+        """The name of the class of each image."""
+        classes = self.classes
+        found = self.predictions(self._unlabelled(images))
+        return [classes[number] for number in found[self._rule(found)].tolist()]
+
+    def evaluate(self, images: Any, labels: Sequence[Name]) -> Evaluation:
+        """Accuracy on labelled images of known classes."""
+        data = self._unlabelled(images)
+        names = plain_names(labels)
+        if len(names) != len(data):
+            raise ClassgrowError(f"{len(data)} images came with {len(names)} labels: give one label per image.")
+        place = {name: number for number, name in enumerate(self.classes)}
+        unknown = [name for name in dict.fromkeys(names) if name not in place]
+        if unknown:
+            raise ClassgrowError(
+                f"The class {unknown[0]!r} has not been learned yet: learn it before evaluating on it."
+            )
+        truth = torch.tensor([place[name] for name in names])
+        found = self.predictions(data)
+        right = {rule: (predicted == truth).double() for rule, predicted in found.items()}
+        rule = self._rule(found)
+        return Evaluation(
+            accuracy=float(right[rule].mean()),
+            per_class={name: float(right[rule][truth == place[name]].mean()) for name in dict.fromkeys(names)},
+            by_rule={name: float(hits.mean()) for name, hits in right.items()},
+        )
+
+    @property
+    def classes(self) -> list[Name]:
+        """Names of the classes learned, in the order they were learned."""
+        names = [label.name for label in self._state.classes] if self._state else []
+        return [int(name) for name in names] if self.integer_names else list(names)
+
+    @property
+    def state(self) -> State:
+        if self._state is None or not self._state.classes:
+            raise ClassgrowError("Nothing has been learned yet: call learn(images, labels) first.")
+        return self._state
+
+    # --- one phase -------------------------------------------------------------------------------------------------
+
+    def learn_phase(self, data: LabelledImages, checkpoint: CheckpointFile | None = None) -> PhaseLog:
+        """Run the method's steps on the images of new classes (labels: positions in learning order).
+
+        If anything goes wrong, what was known before stays known.
+        """
+        self.prepare(data.shape)
+        assert self._state is not None
+        before = self._state.pack()
+        try:
+            self._begin(data)
+            return self._run_steps(data, 0, PhaseLog(), None, checkpoint)
+        except BaseException:
+            self._state.unpack(*before)
+            raise
+
+    def resume_phase(self, data: LabelledImages, checkpoint: CheckpointFile, saved: tuple[Any, Any]) -> PhaseLog:
+        """Go on where a checkpoint of this phase was made."""
+        tensors, plain = saved
+        self.restore(data.shape, tensors, plain)
+        point = SavePoint(within(tensors, "point."), plain["point"]) if plain["point"] is not None else None
+        return self._run_steps(data, plain["step"], PhaseLog(**plain["log"]), point, checkpoint)
+
+    def restore(self, shape: tuple[int, int, int], tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
+        """Take over the state in a checkpoint."""
+        self.prepare(shape)
+        assert self._state is not None
+        self._state.unpack(tensors, plain["state"])
+        self._channels_last()
+
+    def prepare(self, shape: tuple[int, int, int]) -> None:
+        """Choose network, recipe and memory for images of this shape, once."""
+        if self._state is not None:
+            return
+        kind = kind_for(shape[0])
+        if not isinstance(self._method, Method):
+            self.method = build_method(self._method, **method_options(self._method, kind))
+        if self._selection is not None:
+            self.method = self.method.with_selection(SELECTIONS[self._selection])
+        self.recipe = self._recipe or recipe_for(self.method.recipe, kind, self._profile, self._epochs)
+        self.inputs = self._inputs or inputs_for(kind, shape)
+        backbone = self._network
+        with seeded(self.seed, "network"):
+            if not isinstance(backbone, nn.Module):
+                backbone = build_backbone(backbone or BY_KIND[kind], shape[2], self.method.last_relu)
+            network = Network(backbone, self.method.head.build(int(backbone.features)))  # type: ignore[arg-type]
+        self._state = State(network.to(self.runtime.device), Memory(self._budget()), self.total_classes)
+        self._channels_last()
+
+    def _budget(self) -> Budget:
+        if self.method.unlimited_memory:
+            return Budget(unlimited=True)
+        if self._memory_per_class is not None:
+            return Budget(per_class=self._memory_per_class)
+        return Budget(total=self._memory)
+
+    def _channels_last(self) -> None:
+        assert self._state is not None
+        self._state.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def _begin(self, data: LabelledImages) -> None:
+        state = self._state
+        assert state is not None
+        old = len(state.classes)
+        present = torch.unique(data.labels).tolist()
+        if not present or present != list(range(old, old + len(present))):
+            raise ClassgrowError(
+                f"A phase must bring images of classes numbered from {old} on, without gaps; it brought {present[:5]}."
+            )
+        seen = old + len(present)
+        if self.method.keeps_memory:
+            state.memory.budget.quota(seen)
+        state.teacher = None
+        if old:
+            state.snapshot_teacher()
+        state.classes, state.sizes = data.classes[:seen], (*state.sizes, len(present))
+
+    def _run_steps(
+        self,
+        data: LabelledImages,
+        start: int,
+        log: PhaseLog,
+        point: SavePoint | None,
+        checkpoint: CheckpointFile | None,
+    ) -> PhaseLog:
+        state = self.state
+        phase = Phase(
+            data, self.recipe, self.inputs, self.runtime, self.seed, state.phase, progress=self.progress, log=log
+        )
+
+        def save(step: int, point: SavePoint | None, finished: bool) -> None:
+            if checkpoint is None or not (finished or (point and checkpoint.due(point.plain["epoch"]))):
+                return
+            tensors, plain = state.pack()
+            if point is not None:
+                tensors |= {f"point.{k}": v.detach().cpu().clone().contiguous() for k, v in point.tensors.items()}
+            checkpoint.write(
+                tensors,
+                {
+                    "phase": state.phase,
+                    "step": step,
+                    "point": point.plain if point else None,
+                    "log": vars(phase.log),
+                    "state": plain,
+                },
+            )
+
+        for number in range(start, len(self.method.steps)):
+            phase.step, phase.resume = number, point if number == start else None
+            phase.save = lambda point, number=number: save(number, point, False)  # type: ignore[misc]
+            self.method.steps[number].run(state, phase)
+            save(number + 1, None, True)
+        self._compute_means()
+        return phase.log
+
+    def _compute_means(self) -> None:
+        state = self.state
+        exemplars = state.memory.view(state.classes, TRAIN)
+        state.means = {}
+        if exemplars is None:
+            return
+        plain = features(state.network, exemplars, self.inputs, self.runtime)
+        mirrored = (
+            features(state.network, exemplars, self.inputs, self.runtime, mirrored=True) if self.inputs.mirror else None
+        )
+        means = class_means(plain, mirrored, exemplars.labels.to(plain.device), len(state.classes))
+        state.means = {"unit": means.unit, "raw": means.raw}
+
+    def predictions(self, data: LabelledImages) -> dict[str, Tensor]:
+        """Predicted positions by every rule that applies: nearest, raw_nearest (with a memory) and head."""
+        state = self.state
+        found: dict[str, list[Tensor]] = {}
+        for one in outputs(state.network, data, self.inputs, self.runtime):
+            if state.means:
+                found.setdefault("nearest", []).append(nearest_mean(one.features, state.means["unit"]))
+                found.setdefault("raw_nearest", []).append(nearest_mean(one.features, state.means["raw"]))
+            found.setdefault("head", []).append(one.logits.argmax(1))
+        return {rule: torch.cat(parts).cpu() for rule, parts in found.items()}
+
+    # --- details ---------------------------------------------------------------------------------------------------
+
+    def _rule(self, found: dict[str, Tensor]) -> str:
+        return self.method.rule.name if self.method.rule.name in found else "head"
+
+    def _sized(self, images: Any) -> Tensor:
+        """Pixels at the size of what was learned first."""
+        if self._state is None:
+            return as_images(images)
+        size = self.inputs.size
+        pixels = as_images(images, (size, size)) if isinstance(images, list | tuple) else as_images(images)
+        if pixels.shape[1:3] != (size, size) or pixels.shape[3] != self.inputs.channels:
+            raise ClassgrowError(
+                f"This learner sees images of {size} x {size} pixels with {self.inputs.channels} channels, "
+                f"not {tuple(pixels.shape[1:])}: resize or convert them first."
+            )
+        return pixels
+
+    def _unlabelled(self, images: Any) -> LabelledImages:
+        self.state  # noqa: B018 (raises where nothing was learned)
+        pixels = self._sized(images)
+        nothing = torch.zeros(len(pixels), dtype=torch.long)
+        return LabelledImages(ArrayStore(pixels), torch.arange(len(pixels)), nothing, self.state.classes)
+
+    def _check_names(self, names: list[Name]) -> None:
+        integers = {isinstance(name, int) for name in names}
+        if len(integers) > 1 or (self._state is not None and integers != {self.integer_names}):
+            raise ClassgrowError("Class names must be all text or all whole numbers, the same in every phase.")
+        known = [name for name in dict.fromkeys(names) if name in set(self.classes)]
+        if known:
+            raise ClassgrowError(
+                f"The class {known[0]!r} is already known: give only images of new classes, under names not used yet."
+            )
+        self.integer_names = integers.pop()
+
+
+def plain_names(labels: Sequence[Name]) -> list[Name]:
+    """Class names as Python text or integers."""
+    values = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else list(labels)
+    for value in values:
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise ClassgrowError(f"A class name must be text or a whole number, not {value!r}: convert it with str().")
+    return values

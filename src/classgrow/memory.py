@@ -1,0 +1,104 @@
+"""Exemplars within a budget. The memory owns its pixels: they may be optimised, and the data may be gone tomorrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
+from classgrow.errors import ClassgrowError
+
+TRAIN, HELD_OUT = 0, 1
+EVERYTHING = 2**62
+"""The quota of an unlimited budget."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How many images may be kept: a total over all classes, a number per class, everything, or nothing."""
+
+    total: int | None = None
+    per_class: int | None = None
+    unlimited: bool = False
+
+    def quota(self, classes: int) -> int:
+        """Images per class once `classes` classes are known: floor(M / n), so the budget is never exceeded."""
+        if self.unlimited:
+            return EVERYTHING
+        if self.per_class is not None:
+            return self.per_class
+        if self.total is None:
+            raise ClassgrowError("This method keeps no memory: choose another method or give --memory.")
+        if self.total < classes:
+            raise ClassgrowError(
+                f"{self.total} exemplars cannot cover {classes} classes: raise --memory to at least {classes}."
+            )
+        return self.total // classes
+
+    def held_out_quota(self, classes: int, share: float) -> int:
+        """Of that quota, how many are held out from training (BiC): at least one, floor(share · M / n)."""
+        quota = self.quota(classes)
+        if quota < 2:
+            raise ClassgrowError(
+                f"{quota} image per class leaves none to train on once one is held out: "
+                f"raise the memory to at least {2 * classes} images."
+            )
+        if self.per_class is not None:
+            return max(1, round(share * self.per_class))
+        assert self.total is not None
+        return max(1, int(share * self.total / classes + 1e-9))
+
+
+class Memory:
+    """Kept images with label, rank within their class (0 is best) and role (train or held out)."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.images: Tensor | None = None
+        self.labels = torch.empty(0, dtype=torch.long)
+        self.ranks = torch.empty(0, dtype=torch.long)
+        self.roles = torch.empty(0, dtype=torch.long)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def add(self, images: Tensor, labels: Tensor, ranks: Tensor, role: int = TRAIN) -> None:
+        """Keep these uint8 images (K, H, W, C)."""
+        self.images = images.clone() if self.images is None else torch.cat((self.images, images))
+        self.labels = torch.cat((self.labels, labels))
+        self.ranks = torch.cat((self.ranks, ranks))
+        self.roles = torch.cat((self.roles, torch.full_like(labels, role)))
+
+    def shrink(self, quota: int, role: int = TRAIN) -> None:
+        """Keep the `quota` best-ranked images of every class in this role."""
+        self.keep((self.roles != role) | (self.ranks < quota))
+
+    def keep(self, mask: Tensor) -> None:
+        """Drop everything outside the mask."""
+        if self.images is not None:
+            self.images = self.images[mask]
+        self.labels, self.ranks, self.roles = self.labels[mask], self.ranks[mask], self.roles[mask]
+
+    def clear(self) -> None:
+        self.keep(torch.zeros(len(self), dtype=torch.bool))
+
+    def count(self, role: int) -> int:
+        return int((self.roles == role).sum())
+
+    def view(self, classes: tuple[ClassLabel, ...], role: int = TRAIN) -> LabelledImages | None:
+        """The images of one role, in memory order; None where there are none."""
+        positions = torch.nonzero(self.roles == role)[:, 0]
+        if self.images is None or not len(positions):
+            return None
+        return LabelledImages(ArrayStore(self.images), positions, self.labels[positions], classes)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything a checkpoint needs."""
+        state = {"labels": self.labels, "ranks": self.ranks, "roles": self.roles}
+        return state if self.images is None else {**state, "images": self.images}
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        self.labels, self.ranks, self.roles = tensors["labels"], tensors["ranks"], tensors["roles"]
+        self.images = tensors.get("images")

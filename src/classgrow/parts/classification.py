@@ -1,0 +1,57 @@
+"""Losses that teach the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from classgrow.parts.objective import Term
+from classgrow.views import BatchView
+
+Targets = Callable[[BatchView], Tensor]
+
+
+def labels_only(view: BatchView) -> Tensor:
+    """One-hot labels for old and new classes alike, (N, seen)."""
+    return functional.one_hot(view.labels, view.counts.seen).to(view.student.logits)
+
+
+def teacher_for_old(view: BatchView) -> Tensor:
+    """iCaRL: the old classes' columns hold the teacher's sigmoids, for every sample; the others the labels."""
+    targets = labels_only(view)
+    if view.teacher is not None:
+        targets[:, : view.counts.old] = torch.sigmoid(view.teacher.logits.detach())
+    return targets
+
+
+class BinaryCrossEntropy(Term):
+    """BCE between sigmoid(logit) and its target, averaged over the batch and over classes.
+
+    Reserved outputs (classes not seen yet) take part with target 0, as in iCaRL's code: the mean is then over all
+    classes there will ever be.
+    """
+
+    def __init__(self, targets: Targets = labels_only) -> None:
+        self.targets = targets
+        self.formula = "BCE(σ(a), y)" if targets is labels_only else "BCE(σ(a), [σ(a*)_old, y_new])"
+
+    def measure(self, view: BatchView) -> tuple[Tensor, float]:
+        logits, targets = view.student.logits, self.targets(view)
+        reserved = view.student.reserved
+        if reserved is not None and reserved.shape[1]:
+            logits = torch.cat((logits, reserved), dim=1)
+            targets = functional.pad(targets, (0, reserved.shape[1]))
+        total = functional.binary_cross_entropy_with_logits(logits, targets, reduction="sum")
+        return total, float(logits.numel())
+
+
+class CrossEntropy(Term):
+    """Softmax cross-entropy over all classes seen, averaged over the batch."""
+
+    formula = "CE(softmax(a), y)"
+
+    def measure(self, view: BatchView) -> tuple[Tensor, float]:
+        return functional.cross_entropy(view.student.logits, view.labels, reduction="sum"), float(len(view.labels))

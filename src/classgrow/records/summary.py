@@ -1,0 +1,49 @@
+"""The few numbers by which a run is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from classgrow import metrics
+from classgrow.errors import ClassgrowError
+from classgrow.records.record import Record, RuleName
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """Fractions from 0 to 1; None where a number is missing. `curve` has an accuracy for each recorded phase,
+    `phase_accuracies` one for the classes of each phase, after the last recorded one."""
+
+    rule: RuleName
+    final: float | None
+    average: float | None
+    forgetting: float | None
+    mad: float | None
+    curve: tuple[float | None, ...]
+    phase_accuracies: tuple[float | None, ...]
+
+
+def summary(record: Record, rule: RuleName | None = None) -> RunSummary:
+    """The numbers of a run by its headline rule, or by a named one."""
+    rule = rule or record.headline
+    if rule not in get_args(RuleName):
+        raise ClassgrowError(f"There is no rule {rule!r}: choose one of {', '.join(get_args(RuleName))}.")
+    matrix = [phase.per_class(rule) for phase in record.phases]
+    counts = [phase.test_counts for phase in record.phases]
+    curve = [
+        None if row is None else metrics.incremental_accuracy(row, count)
+        for row, count in zip(matrix, counts, strict=True)
+    ]
+    phases: list[float | None] = []
+    if matrix and (last := matrix[-1]) is not None:
+        phases = metrics.phase_accuracy(last, counts[-1], record.phase_sizes[: len(matrix)])
+    return RunSummary(
+        rule=rule,
+        final=curve[-1] if curve else None,
+        average=metrics.average_incremental_accuracy(curve),
+        forgetting=metrics.forgetting(matrix),
+        mad=metrics.mean_absolute_deviation(phases),
+        curve=tuple(curve),
+        phase_accuracies=tuple(phases),
+    )

@@ -1,0 +1,69 @@
+"""From what a user wrote (flags, a TOML file) to checked values, or to one sentence with the way out."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from classgrow.errors import ClassgrowError, nearest_name
+
+RIVALS = {"memory": "memory_per_class", "memory_per_class": "memory"}
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The settings in a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ClassgrowError(f"There is no settings file {path}: check the path.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ClassgrowError(f"The settings file {path} cannot be read ({error}): give a TOML text file.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ClassgrowError(
+            f'{path} is not valid TOML ({error}): write lines like method = "fgp" or memory = 2000.'
+        ) from None
+
+
+def overridden(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """`settings` with the overrides that were given (None: not given). One of the two ways to size the memory
+    replaces the other."""
+    given = {key: value for key, value in overrides.items() if value is not None}
+    replaced = {RIVALS[key] for key in given if key in RIVALS} - given.keys()
+    return {key: value for key, value in settings.items() if key not in replaced} | given
+
+
+def check_names(options: Iterable[str], known: tuple[str, ...]) -> None:
+    """Refuses an unknown name, with the nearest known one."""
+    for name in options:
+        if name not in known:
+            raise ClassgrowError(
+                f"There is no setting {name!r}.{nearest_name(name, known)} The settings are {', '.join(known)}."
+            )
+
+
+def explain(error: ValidationError) -> ClassgrowError:
+    """The first thing that is wrong, as one sentence."""
+    first = error.errors(include_url=False)[0]
+    name = ".".join(str(part) for part in first["loc"])
+    return ClassgrowError(f"{name} = {first['input']!r} does not fit: give {_wanted(first)}.")
+
+
+def _wanted(detail: ErrorDetails) -> str:
+    context = detail.get("ctx", {})
+    match detail["type"]:
+        case "int_type" | "int_from_float":
+            return "a whole number"
+        case "greater_than_equal":
+            return f"a whole number of at least {context['ge']}"
+        case "less_than":
+            return f"a whole number below {context['lt']}"
+        case "string_type" | "string_too_short":
+            return "a word in quotes"
+        case "literal_error":
+            return str(context["expected"])
+    return f"another value ({detail['msg']})"

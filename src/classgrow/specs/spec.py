@@ -1,0 +1,203 @@
+"""What a run is: the settings as given, the same with every gap filled, and the identity made from them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from classgrow.errors import ClassgrowError
+from classgrow.recipes import (
+    Inputs,
+    Kind,
+    PaperProtocol,
+    Recipe,
+    inputs_for,
+    kind_for,
+    method_options,
+    protocol_for,
+    recipe_for,
+)
+from classgrow.specs.numerics import NUMERICS_VERSION
+from classgrow.specs.options import check_names, explain, overridden, read_toml
+from classgrow.specs.orders import is_order_file, resolve_order
+
+Selection = Literal["herding", "random", "closest"]
+Count = Annotated[int, Field(ge=1)]
+
+
+def _as_text(value: object) -> object:
+    """`order = 0` in a TOML file means the order named "0"."""
+    return str(value) if type(value) is int else value
+
+
+class Spec(BaseModel):
+    """The settings of a run. None means: the paper's value for the data set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    dataset: Annotated[str, Field(min_length=1)] = "cifar100"
+    method: Annotated[str, Field(min_length=1)] = "fgp"
+    profile: Literal["official", "matched"] = "official"
+    memory: Count | None = None
+    memory_per_class: Count | None = None
+    first: Count | None = None
+    step: Count | None = None
+    order: Annotated[str, Field(min_length=1), BeforeValidator(_as_text)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    epochs: Count | None = None
+    classes: Count | None = None
+    selection: Selection = "herding"
+    phases: Count | None = None
+
+    @model_validator(mode="after")
+    def _one_memory(self) -> Self:
+        if self.memory is not None and self.memory_per_class is not None:
+            raise ClassgrowError(
+                f"memory = {self.memory} and memory_per_class = {self.memory_per_class} contradict each other: "
+                "give one of them."
+            )
+        return self
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Spec:
+        """A spec from names and values; None counts as not given. Anything wrong is a ClassgrowError."""
+        check_names(options, tuple(cls.model_fields))
+        try:
+            return cls(**{name: value for name, value in options.items() if value is not None})
+        except ValidationError as error:
+            raise explain(error) from None
+
+    @classmethod
+    def from_toml(cls, path: Path | str, overrides: Mapping[str, Any] | None = None) -> Spec:
+        """A spec from a TOML file; `overrides` that are not None win. An order file is looked for beside the TOML
+        file first."""
+        path = Path(path)
+        settings = read_toml(path)
+        order = settings.get("order")
+        if isinstance(order, str) and is_order_file(order) and (path.parent / order).is_file():
+            settings["order"] = str(path.parent / order)
+        return cls.from_options(overridden(settings, overrides or {}))
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings as given, ready for JSON."""
+        return self.model_dump(mode="json")
+
+
+@dataclass(frozen=True)
+class ResolvedSpec:
+    """Everything that decides the numbers of a run, with no gap left.
+
+    `order` holds the class ids that are learned, `sizes` how many in each phase. At most one of `memory` (in total)
+    and `memory_per_class` is set, and neither for a method that keeps no images.
+    """
+
+    dataset: str
+    kind: Kind
+    method: str
+    recipe_name: str
+    profile: str
+    memory: int | None
+    memory_per_class: int | None
+    sizes: tuple[int, ...]
+    order: tuple[int, ...]
+    seed: int
+    selection: Selection
+    recipe: Recipe
+    inputs: Inputs
+    options: dict[str, float]
+    total_classes: int
+    numerics: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as JSON values: dicts, lists, numbers and words."""
+        values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return values
+
+
+def resolve(
+    spec: Spec, class_count: int, recipe_name: str, shape: tuple[int, int, int], *, keeps_memory: bool = True
+) -> ResolvedSpec:
+    """Fills every gap of `spec` for data with `class_count` classes and images of `shape` (height, width, channels).
+
+    The memory has to give every class one exemplar at least, down to the last phase.
+    """
+    protocol = protocol_for(spec.dataset, class_count)
+    order = resolve_order(protocol.order if spec.order is None else spec.order, class_count)
+    if spec.classes is not None:
+        if spec.classes > class_count:
+            raise ClassgrowError(
+                f"{spec.classes} classes were asked for and {spec.dataset} has {class_count}: "
+                f"lower --classes to {class_count} or less."
+            )
+        order = order[: spec.classes]
+    kind = kind_for(min(shape[:2]))
+    return ResolvedSpec(
+        dataset=spec.dataset,
+        kind=kind,
+        method=spec.method,
+        recipe_name=recipe_name,
+        profile=spec.profile,
+        memory=_memory(spec, protocol, len(order)) if keeps_memory else None,
+        memory_per_class=spec.memory_per_class if keeps_memory else None,
+        sizes=_sizes(spec, protocol, len(order)),
+        order=order,
+        seed=spec.seed,
+        selection=spec.selection,
+        recipe=recipe_for(recipe_name, kind, spec.profile, spec.epochs),
+        inputs=inputs_for(spec.dataset, shape),
+        options=method_options(spec.method, kind),
+        total_classes=len(order),
+        numerics=NUMERICS_VERSION,
+    )
+
+
+def _memory(spec: Spec, protocol: PaperProtocol, classes: int) -> int | None:
+    if spec.memory_per_class is not None:
+        return None
+    memory = protocol.memory if spec.memory is None else spec.memory
+    if memory < classes:
+        raise ClassgrowError(
+            f"{memory} exemplars cannot cover {classes} classes: raise --memory to at least {classes}."
+        )
+    return memory
+
+
+def _sizes(spec: Spec, protocol: PaperProtocol, classes: int) -> tuple[int, ...]:
+    """Classes per phase: `first`, then `step` each; the last phase takes what is left."""
+    first = min(protocol.first, classes) if spec.first is None else spec.first
+    step = protocol.step if spec.step is None else spec.step
+    if first > classes:
+        raise ClassgrowError(f"The first phase cannot have {first} of {classes} classes: lower --first.")
+    whole, rest = divmod(classes - first, step)
+    return (first,) + (step,) * whole + ((rest,) if rest else ())
+
+
+def phases_to_run(spec: Spec, resolved: ResolvedSpec) -> int:
+    """How many phases this run goes through: all of them unless `spec.phases` stops it earlier."""
+    planned = len(resolved.sizes)
+    if spec.phases is not None and spec.phases > planned:
+        raise ClassgrowError(f"There are only {planned} phases: lower --phases {spec.phases} to {planned} or less.")
+    return spec.phases or planned
+
+
+def identity(resolved: ResolvedSpec) -> str:
+    """12 hex digits made from all that decides the numbers: runs that share them give the same numbers. How many
+    phases are run is no part of it, so a run can be continued."""
+    canonical = json.dumps(resolved.to_json(), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+def command(spec: Spec) -> str:
+    """The shell command that repeats the run."""
+    always = {"dataset", "method", "seed"}
+    fields = Spec.model_fields
+    given = {name: value for name, value in spec if name in always or value != fields[name].default}
+    flags = [f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in given.items()]
+    return " ".join(["classgrow run", *flags])

@@ -1,0 +1,79 @@
+"""Choose exemplars of the new classes and keep the memory within its budget."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from classgrow.data.labelled import LabelledImages
+from classgrow.engine.inference import features
+from classgrow.memory import HELD_OUT, TRAIN
+from classgrow.parts.selection import Selection
+from classgrow.state import State
+from classgrow.steps.phase import Phase
+
+
+@dataclass(frozen=True)
+class Remember:
+    """Rank the new classes' images by `selection`, keep the best of every class; old classes keep a prefix.
+
+    `held_out`: the share of the quota that stays out of training (BiC), taken from the images withheld in this phase.
+    """
+
+    selection: Selection
+    held_out: float = 0.0
+
+    def run(self, state: State, phase: Phase) -> None:
+        started = time.perf_counter()
+        budget, seen = state.memory.budget, state.counts.seen
+        held_out = budget.held_out_quota(seen, self.held_out) if self.held_out else 0
+        quota = budget.quota(seen) - held_out
+        candidates = torch.ones(len(phase.data), dtype=torch.bool)
+        candidates[state.withheld] = False
+        trainable = phase.data.select(torch.nonzero(candidates)[:, 0])
+        chosen = select_exemplars(state, phase, trainable, self.selection, quota)
+        state.memory.shrink(quota, TRAIN)
+        state.memory.shrink(held_out, HELD_OUT)
+        for positions in chosen:
+            keep(state, trainable.select(positions), TRAIN)
+        withheld = phase.data.select(state.withheld)
+        for label in range(state.counts.old, seen):
+            mine = torch.nonzero(withheld.labels == label)[:, 0][:held_out]
+            if len(mine):
+                keep(state, withheld.select(mine), HELD_OUT)
+        state.withheld = state.withheld[:0]
+        phase.log.remember_seconds += time.perf_counter() - started
+
+    def __str__(self) -> str:
+        return f"remember exemplars by {self.selection.__name__.replace('_', ' ')}"
+
+
+def select_exemplars(
+    state: State, phase: Phase, data: LabelledImages, selection: Selection, quota: int
+) -> list[Tensor]:
+    """For each new class, positions in `data` of its exemplars, best first."""
+    new = range(state.counts.old, state.counts.seen)
+    members = [torch.nonzero(data.labels == label)[:, 0] for label in new]
+    everything = features(state.network, data, phase.inputs, phase.runtime)
+    ranked = selection([everything[mine.to(everything.device)] for mine in members], quota, phase.generator("select"))
+    return [mine[best] for mine, best in zip(members, ranked, strict=True)]
+
+
+def keep(state: State, images: LabelledImages, role: int) -> None:
+    """Move images into the memory, ranked as they stand."""
+    pixels = images.read(torch.arange(len(images)))
+    state.memory.add(pixels, images.labels, torch.arange(len(images)), role)
+
+
+@dataclass(frozen=True)
+class RememberEverything:
+    """Keep every image of every class: the memory of joint training, which has no budget."""
+
+    def run(self, state: State, phase: Phase) -> None:
+        keep(state, phase.data, TRAIN)
+
+    def __str__(self) -> str:
+        return "remember every image"

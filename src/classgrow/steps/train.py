@@ -1,0 +1,90 @@
+"""Train the network on an objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import nn
+
+from classgrow.data.labelled import LabelledImages
+from classgrow.engine.loop import Fit, Training
+from classgrow.parts.objective import Composable
+from classgrow.recipes import Recipe, Schedule
+from classgrow.state import State
+from classgrow.steps.phase import Phase, SavePoint
+
+TrainingSet = Callable[[State, Phase], LabelledImages]
+
+
+def everything(state: State, phase: Phase) -> LabelledImages:
+    """All images of the new classes and all exemplars."""
+    return state.training_set(phase.data)
+
+
+@dataclass(frozen=True)
+class Train:
+    """SGD on `objective` over `data`; `schedule` says which of the recipe's schedules; `later_only` skips phase 1."""
+
+    objective: Composable
+    data: TrainingSet = everything
+    schedule: Literal["main", "fine_tune"] = "main"
+    later_only: bool = False
+
+    def run(self, state: State, phase: Phase) -> None:
+        if self.later_only and phase.number == 1:
+            return
+        data = self.data(state, phase)
+        set_batch_norm_momentum(state.network, 0.1 if phase.number == 1 else phase.recipe.later_batch_norm_momentum)
+        training = Training(
+            network=state.network,
+            teacher=state.teacher if self.objective.needs_teacher else None,
+            data=data,
+            objective=self.objective,
+            schedule=self.schedule_for(phase),
+            recipe=phase.recipe,
+            inputs=phase.inputs,
+            counts=state.counts,
+            blocks=state.sizes,
+            runtime=phase.runtime,
+            seed=phase.seed,
+            place=phase.place,
+        )
+        fit = restored(phase.resume)
+        epoch_images, epochs = training.epoch_images(), training.schedule.epochs
+        phase.progress.begin(f"phase {phase.number}", epochs * epoch_images, fit.epoch * epoch_images)
+        training.run(fit, phase.progress, lambda fit: phase.save(saved(fit)))
+        phase.progress.end()
+        phase.log.training_images = max(phase.log.training_images, len(data))
+        phase.log.loss, phase.log.images = fit.loss, phase.log.images + fit.images
+        phase.log.train_seconds += fit.seconds
+
+    def schedule_for(self, phase: Phase) -> Schedule:
+        return schedule_of(phase.recipe, self.schedule, phase.number)
+
+    def __str__(self) -> str:
+        subset = "" if self.data is everything else f" on {self.data.__name__.replace('_', ' ')}"
+        return f"train{subset}: {self.objective}"
+
+
+def schedule_of(recipe: Recipe, which: Literal["main", "fine_tune"], number: int) -> Schedule:
+    """The recipe's schedule for this stage of this phase."""
+    if which == "fine_tune":
+        return recipe.fine_tune or recipe.later
+    return recipe.first if number == 1 else recipe.later
+
+
+def set_batch_norm_momentum(network: nn.Module, momentum: float) -> None:
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.momentum = momentum
+
+
+def saved(fit: Fit) -> SavePoint:
+    plain = {"epoch": fit.epoch, "loss": fit.loss, "images": fit.images, "seconds": fit.seconds}
+    return SavePoint(fit.momentum, plain)
+
+
+def restored(point: SavePoint | None) -> Fit:
+    return Fit() if point is None else Fit(momentum=point.tensors, **point.plain)

@@ -1,0 +1,213 @@
+"""Schedules count completed epochs; recipes are the papers' numbers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from classgrow.errors import ClassgrowError
+from classgrow.recipes import (
+    PROTOCOLS,
+    RECIPES,
+    Schedule,
+    inputs_for,
+    kind_for,
+    method_options,
+    protocol_for,
+    recipe_for,
+)
+
+
+def test_fgp_on_cifar_trains_50_14_and_6_epochs_at_falling_rates() -> None:
+    schedule = recipe_for("fgp", "cifar").first
+    rates = [schedule.lr_at(epoch) for epoch in range(schedule.epochs)]
+    assert rates[:50] == [2.0] * 50
+    assert rates[50:64] == pytest.approx([0.4] * 14)
+    assert rates[64:] == pytest.approx([0.08] * 6)
+    assert len(rates) == 70
+
+
+def test_icarl_on_imagenet_trains_21_10_10_10_and_9_epochs() -> None:
+    schedule = recipe_for("icarl", "imagenet").later
+    rates = [round(schedule.lr_at(epoch), 6) for epoch in range(schedule.epochs)]
+    counts = [rates.count(rate) for rate in (2.0, 0.4, 0.08, 0.016, 0.0032)]
+    assert counts == [21, 10, 10, 10, 9]
+
+
+def test_scaling_keeps_the_shape() -> None:
+    """50 of 70 and 64 of 70 epochs become 5 of 7 and 6.4 of 7, rounded to 6."""
+    assert Schedule(70, 2.0, (50, 64), 0.2).scaled(7) == Schedule(7, 2.0, (5, 6), 0.2)
+
+
+def test_a_single_epoch_uses_the_starting_rate() -> None:
+    assert recipe_for("fgp", "imagenet", epochs=1).first.lr_at(0) == 2.0
+
+
+@given(
+    name=st.sampled_from(sorted(RECIPES)),
+    kind=st.sampled_from(["digits", "cifar", "imagenet"]),
+    epochs=st.integers(1, 500),
+)
+def test_scaled_drops_stay_inside_and_in_order(name: str, kind: Any, epochs: int) -> None:
+    recipe = recipe_for(name, kind, "matched", epochs)
+    for schedule in (recipe.first, recipe.later, recipe.fine_tune):
+        if schedule is not None:
+            assert list(schedule.drops) == sorted(schedule.drops)
+            assert all(1 <= drop <= schedule.epochs for drop in schedule.drops)
+
+
+@pytest.mark.parametrize(
+    ("name", "epochs", "lr", "drops", "factor", "weight_decay"),
+    [
+        ("fgp", 70, 2.0, (50, 64), 0.2, 1e-5),
+        ("icarl", 70, 2.0, (49, 63), 0.2, 1e-5),
+        ("eeil", 90, 0.1, (60, 75), 0.1, 1e-4),
+        ("bic", 250, 0.1, (100, 150, 200), 0.1, 2e-4),
+        ("lucir", 160, 0.1, (80, 120), 0.1, 5e-4),
+        ("plain", 70, 0.1, (49, 63), 0.1, 5e-4),
+    ],
+)
+def test_cifar_recipes_are_the_papers(
+    name: str, epochs: int, lr: float, drops: tuple[int, ...], factor: float, weight_decay: float
+) -> None:
+    recipe = recipe_for(name, "cifar")
+    assert recipe.first == Schedule(epochs, lr, drops, factor)
+    assert (recipe.weight_decay, recipe.momentum, recipe.batch_size) == (weight_decay, 0.9, 128)
+
+
+@pytest.mark.parametrize(
+    ("name", "epochs", "drops", "weight_decay", "batch_size"),
+    [
+        ("fgp", 60, (20, 30, 40, 50), 1e-5, 128),
+        ("icarl", 60, (21, 31, 41, 51), 1e-5, 128),
+        ("bic", 100, (30, 60, 80, 90), 1e-4, 256),
+        ("lucir", 90, (30, 60), 1e-4, 128),
+        ("plain", 60, (30, 45), 1e-4, 128),
+    ],
+)
+def test_imagenet_recipes_are_the_papers(
+    name: str, epochs: int, drops: tuple[int, ...], weight_decay: float, batch_size: int
+) -> None:
+    recipe = recipe_for(name, "imagenet")
+    assert (recipe.later.epochs, recipe.later.drops) == (epochs, drops)
+    assert (recipe.weight_decay, recipe.batch_size) == (weight_decay, batch_size)
+
+
+def test_eeil_has_a_second_stage_and_nobody_else() -> None:
+    recipe = recipe_for("eeil", "cifar")
+    assert recipe.later == Schedule(60, 0.1, (40, 50), 0.1)
+    assert recipe.fine_tune == Schedule(40, 0.01, (10, 20), 0.1)
+    assert [name for name in RECIPES if recipe_for(name, "cifar").fine_tune] == ["eeil"]
+
+
+def test_icarl_drops_the_last_batch_and_spares_biases() -> None:
+    recipe = recipe_for("icarl", "cifar")
+    assert (recipe.drop_last, recipe.decay) == (True, "weights")
+    assert (recipe_for("fgp", "cifar").drop_last, recipe_for("fgp", "cifar").decay) == (False, "all")
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+@pytest.mark.parametrize("epochs", [None, 7, 35])
+def test_matched_gives_every_phase_the_same_epochs(name: str, epochs: int | None) -> None:
+    recipe = recipe_for(name, "cifar", "matched", epochs)
+    second_stage = recipe.fine_tune.epochs if recipe.fine_tune else 0
+    assert recipe.first.epochs == recipe.later.epochs + second_stage == (epochs or 70)
+    assert recipe.first.lr == recipe_for(name, "cifar").first.lr
+
+
+def test_matched_eeil_splits_four_to_three() -> None:
+    recipe = recipe_for("eeil", "cifar", "matched")
+    assert recipe.fine_tune is not None
+    assert (recipe.later.epochs, recipe.fine_tune.epochs) == (40, 30)
+
+
+def test_official_with_epochs_scales_all_stages_by_the_first() -> None:
+    """A tenth of 90, 60 and 40 epochs."""
+    recipe = recipe_for("eeil", "cifar", "official", epochs=9)
+    assert recipe.fine_tune is not None
+    assert (recipe.first.epochs, recipe.later.epochs, recipe.fine_tune.epochs) == (9, 6, 4)
+    assert (recipe.first.drops, recipe.later.drops, recipe.fine_tune.drops) == ((6, 8), (4, 5), (1, 2))
+
+
+def test_digits_take_30_epochs_in_every_phase() -> None:
+    for name in RECIPES:
+        recipe = recipe_for(name, "digits")
+        assert recipe.first.epochs == 30
+        assert recipe.later.epochs + (recipe.fine_tune.epochs if recipe.fine_tune else 0) == 30
+        assert recipe.batch_size == 32
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("icral", "cifar"), "Did you mean 'icarl'"),
+        (("fgp", "cifr"), "no kind of images 'cifr'"),
+        (("fgp", "cifar", "fair"), "no profile 'fair'"),
+        (("fgp", "cifar", "official", 0), "--epochs 1 or more"),
+    ],
+)
+def test_a_wrong_word_is_told(arguments: Any, message: str) -> None:
+    with pytest.raises(ClassgrowError, match=message):
+        recipe_for(*arguments)
+
+
+def test_kinds_go_by_size() -> None:
+    assert [kind_for(size) for size in (8, 16, 17, 28, 32, 64, 65, 224)] == (
+        ["digits"] * 2 + ["cifar"] * 4 + ["imagenet"] * 2
+    )
+
+
+def test_cifar_inputs_are_fgps() -> None:
+    inputs = inputs_for("cifar100", (32, 32, 3))
+    assert (inputs.mean, inputs.std) == ((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761))
+    assert (inputs.size, inputs.padding, inputs.mirror, inputs.crop) == (32, 4, True, "pad")
+    assert inputs.brightness == 63 / 255
+
+
+@pytest.mark.parametrize(("name", "side", "padding"), [("digits", 8, 1), ("mnist", 28, 2), ("my letters", 28, 2)])
+def test_grey_images_are_never_mirrored(name: str, side: int, padding: int) -> None:
+    inputs = inputs_for(name, (side, side, 1))
+    assert (inputs.mirror, inputs.brightness, inputs.padding) == (False, 0.0, padding)
+    assert len(inputs.mean) == len(inputs.std) == inputs.channels == 1
+
+
+def test_large_images_are_cropped_to_224() -> None:
+    inputs = inputs_for("imagenet100", (256, 256, 3))
+    assert (inputs.size, inputs.crop, inputs.padding) == (224, "resized", 0)
+    assert inputs.mean == (0.485, 0.456, 0.406)
+    assert inputs_for("holiday photos", (96, 128, 3)).size == 96
+
+
+def test_small_images_that_are_not_square_are_refused() -> None:
+    with pytest.raises(ClassgrowError, match="resize them to 32 x 32"):
+        inputs_for("stamps", (32, 40, 3))
+
+
+def test_lucir_and_mnemonics_distil_harder_on_imagenet() -> None:
+    assert method_options("lucir", "cifar") == {"base": 5.0}
+    assert method_options("mnemonics", "imagenet") == {"base": 10.0}
+    assert method_options("fgp", "imagenet") == {}
+
+
+def test_protocols_are_the_papers_and_own_data_keep_their_proportions() -> None:
+    assert PROTOCOLS["cifar100"] == PROTOCOLS["imagenet100"]
+    assert (PROTOCOLS["cifar100"].memory, PROTOCOLS["cifar100"].first, PROTOCOLS["cifar100"].order) == (2000, 10, "0")
+    own = protocol_for("my photos", 25)
+    assert (own.memory, own.first, own.step, own.order) == (500, 3, 3, "natural")
+
+
+def test_recipes_are_values() -> None:
+    with pytest.raises(FrozenInstanceError):
+        recipe_for("fgp", "cifar").momentum = 0.5  # type: ignore[misc]
+
+
+def test_recipes_need_neither_torch_nor_pydantic() -> None:
+    program = "import sys, classgrow.recipes; print({'torch', 'pydantic', 'numpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
