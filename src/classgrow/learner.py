@@ -254,10 +254,11 @@ class Learner:
             phase.save = lambda point, number=number: save(number, point, False)  # type: ignore[misc]
             self.method.steps[number].run(state, phase)
             save(number + 1, None, True)
-        self._compute_means()
+        self.refresh_means()
         return phase.log
 
-    def _compute_means(self) -> None:
+    def refresh_means(self) -> None:
+        """Means of the exemplars under the current network, for the nearest-mean rule."""
         state = self.state
         exemplars = state.memory.view(state.classes, TRAIN)
         state.means = {}

@@ -85,7 +85,7 @@ class Training:
         for images, labels in batches:
             loss = self.loss(images, labels)
             optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimiser.step()
             total, steps = total + loss.detach(), steps + 1
             progress.advance(len(labels) * self.runtime.processes)
@@ -118,7 +118,8 @@ class Training:
 
 def make_optimiser(network: nn.Module, recipe: Recipe) -> torch.optim.SGD:
     """SGD with momentum over whatever can learn; biases and batch-norm shifts decay only where the recipe says so."""
-    decayed, spared = [], []
+    decayed: list[nn.Parameter] = []
+    spared: list[nn.Parameter] = []
     for name, parameter in network.named_parameters():
         if parameter.requires_grad:
             (spared if recipe.decay == "weights" and name.endswith("bias") else decayed).append(parameter)

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from torch import Tensor, nn
 
 from classgrow.views import Outputs
 
 
-@runtime_checkable
-class Backbone(Protocol):
-    """Any module that maps images (N, C, H, W) to features (N, features)."""
+class HeadModule(Protocol):
+    """What the rooms above ask of a head: rows of class embeddings that grow (see `parts.heads`)."""
 
-    features: int
+    classes: int
+    newest: int
+    reserves: bool
 
-    def __call__(self, images: Tensor) -> Tensor: ...
+    def __call__(self, features: Tensor) -> Outputs: ...
+
+    def grow(self, count: int, rows: Tensor | None = None, freeze_old: bool = False) -> None: ...
+
+    def reserve(self, total: int) -> None: ...
+
+    def rows(self) -> Tensor: ...
+
+    def restore(self, classes: int, newest: int, state: dict[str, Tensor]) -> None: ...
 
 
 class Network(nn.Module):
-    """Backbone and head; calling it gives `Outputs`."""
+    """Backbone (a module that maps images (N, C, H, W) to features (N, d)) and head; calling it gives `Outputs`."""
+
+    head: HeadModule
 
     def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
         super().__init__()
         self.backbone = backbone
-        self.head = head
+        self.head = head  # type: ignore[assignment]
 
     def forward(self, images: Tensor) -> Outputs:
-        outputs: Outputs = self.head(self.backbone(images))
-        return outputs
+        return self.head(self.backbone(images))

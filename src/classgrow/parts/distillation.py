@@ -46,7 +46,7 @@ def uniform(squared_distance: Tensor) -> Tensor:
 
 
 EdgeWeight = Callable[[Tensor], Tensor]
-GAMMA = {nearness: "exp(−d*/2)·", uniform: ""}
+GAMMA: dict[EdgeWeight, str] = {nearness: "exp(−d*/2)·", uniform: ""}
 
 
 class FeatureGraph(Distillation):

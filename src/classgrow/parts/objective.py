@@ -17,11 +17,11 @@ from classgrow.views import BatchView, ClassCounts
 
 
 class Part(NamedTuple):
-    """One term on one batch: weight * total / count."""
+    """One term on one batch: weight * total / number."""
 
     weight: float
     total: Tensor
-    count: Tensor | float
+    number: Tensor | float
 
 
 class Composable:
@@ -45,8 +45,7 @@ class Composable:
         for weighted in self.terms():
             if weighted.term.needs_teacher and view.teacher is None:
                 continue
-            total, count = weighted.term.measure(view)
-            parts.append(Part(weighted.scale.factor(view.counts), total, count))
+            parts.append(Part(weighted.scale.factor(view.counts), *weighted.term.measure(view)))
         return parts
 
     @property
@@ -58,7 +57,7 @@ class Term(Composable):
     """One loss. `formula` is how its paper writes it; `measure` gives a sum and the count that divides it."""
 
     formula: str = ""
-    needs_teacher: bool = False  # type: ignore[assignment]
+    needs_teacher: bool = False
 
     def terms(self) -> tuple[Weighted, ...]:
         return (Weighted(ONE, self),)

@@ -1,0 +1,249 @@
+"""Run a spec: from settings to a record, phase by phase, with a checkpoint to go on from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+
+from classgrow import metrics
+from classgrow.checkpoint import CheckpointFile
+from classgrow.data.catalogue import load
+from classgrow.data.labelled import Dataset, LabelledImages
+from classgrow.data.scenario import Scenario
+from classgrow.engine.runtime import Execution, decide
+from classgrow.errors import ClassgrowError
+from classgrow.experiments.lock import only_one
+from classgrow.learner import Learner
+from classgrow.memory import HELD_OUT, TRAIN
+from classgrow.method import Method
+from classgrow.methods import build_method
+from classgrow.progress import Progress, Silent
+from classgrow.records import record as records
+from classgrow.records.environment import code, hardware, versions
+from classgrow.records.folder import run_dir
+from classgrow.records.record import RECORD_FILE, PhaseRecord, Record, RuleResult, Seconds, read_record, write_record
+from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run, resolve
+from classgrow.steps.phase import PhaseLog
+
+RULES: tuple[records.RuleName, ...] = ("nearest", "raw_nearest", "head")
+CHECKPOINT_FILE = "checkpoint.safetensors"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A spec with its data, ready to go."""
+
+    spec: Spec
+    resolved: ResolvedSpec
+    dataset: Dataset
+    scenario: Scenario
+    folder: Path
+
+    @property
+    def phases(self) -> int:
+        return phases_to_run(self.spec, self.resolved)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What `run_spec` leaves: the record, where it lies, and whether it was there already."""
+
+    record: Record
+    folder: Path
+    already_finished: bool = False
+
+
+def prepare(spec: Spec, output: Path, data_dir: Path | None = None) -> Run:
+    """Load the data and fill the gaps; everything that can be wrong with a spec is said here."""
+    method = build_method(spec.method)
+    dataset = load(spec.dataset, data_dir)
+    resolved = resolve(spec, len(dataset.classes), method.recipe, dataset.train.shape, keeps_memory=method.keeps_memory)
+    phases_to_run(spec, resolved)
+    return Run(spec, resolved, dataset, Scenario(resolved.order, resolved.sizes), run_dir(output, identity(resolved)))
+
+
+def run_spec(
+    spec: Spec,
+    output: Path,
+    data_dir: Path | None = None,
+    *,
+    resume: bool = False,
+    execution: Execution | None = None,
+    progress: Progress | None = None,
+    after_phase: Callable[[Record], None] = lambda record: None,
+) -> Outcome:
+    """Run a spec, or go on with it; a run that is finished is left as it is."""
+    run = prepare(spec, output, data_dir)
+    claim_folder(run.folder)
+    with only_one(run.folder):
+        record = existing_record(run)
+        if record is not None and len(record.phases) >= run.phases:
+            return Outcome(record, run.folder, already_finished=True)
+        checkpoint = CheckpointFile(run.folder / CHECKPOINT_FILE)
+        if record is not None and not resume:
+            raise ClassgrowError(
+                f"This run was begun before ({len(record.phases)} of {run.phases} phases, {run.folder}): "
+                "add --resume to go on, or delete that folder to start again."
+            )
+        if record is None:
+            record = new_record(run, execution or decide())
+        record = record.model_copy(
+            update={"phases_planned": run.phases, "status": "running", "finished": None, "spec": spec.to_json()}
+        )
+        write_record(record, run.folder / RECORD_FILE)
+        return Outcome(carry_out(run, record, checkpoint, progress or Silent(), after_phase), run.folder)
+
+
+def carry_out(
+    run: Run, record: Record, checkpoint: CheckpointFile, progress: Progress, after_phase: Callable[[Record], None]
+) -> Record:
+    """The phases that are left, each recorded as soon as it ends."""
+    learner = make_learner(run, record, progress)
+    saved = checkpoint.read()
+    done = len(record.phases)
+    if saved is None and done:
+        raise ClassgrowError(f"The checkpoint in {run.folder} is missing: delete the folder to start this run again.")
+    for phase in range(done + 1, run.phases + 1):
+        started = time.perf_counter()
+        data = run.scenario.train(run.dataset, phase)
+        if saved is not None and saved[1]["phase"] == phase:
+            log = learner.resume_phase(data, checkpoint, saved)
+        else:
+            if saved is not None:
+                learner.restore(data.shape, *saved)
+                learner.refresh_means()
+            log = learner.learn_phase(data, checkpoint)
+        saved = None
+        learned = time.perf_counter() - started
+        result, confusion = evaluate(learner, run.scenario.test(run.dataset, phase), log, learned)
+        record = record.with_phase(result, confusion)
+        if phase == run.phases:
+            record = record.model_copy(update={"status": "finished", "finished": now()})
+        write_record(record, run.folder / RECORD_FILE)
+        after_phase(record)
+    return record
+
+
+def make_learner(run: Run, record: Record, progress: Progress) -> Learner:
+    """The learner a resolved spec describes, executed as the record says."""
+    resolved = run.resolved
+    return Learner(
+        method_of(resolved),
+        memory=resolved.memory or 0,
+        memory_per_class=resolved.memory_per_class,
+        recipe=resolved.recipe,
+        inputs=resolved.inputs,
+        total_classes=resolved.total_classes,
+        seed=resolved.seed,
+        selection=resolved.selection if resolved.selection != "herding" else None,
+        execution=Execution(**record.execution.model_dump()),
+        progress=progress,
+    )
+
+
+def method_of(resolved: ResolvedSpec) -> Method:
+    return build_method(resolved.method, **resolved.options)
+
+
+def evaluate(
+    learner: Learner, test: LabelledImages, log: PhaseLog, learned_seconds: float
+) -> tuple[PhaseRecord, list[list[int]]]:
+    """Test on all classes seen, by every rule; the confusion matrix is that of the method's own rule."""
+    started = time.perf_counter()
+    seen = len(learner.state.classes)
+    tables = {
+        rule: metrics.confusion(test.labels.numpy(), predicted.numpy(), seen)
+        for rule, predicted in learner.predictions(test).items()
+    }
+    seconds = time.perf_counter() - started
+    memory = learner.state.memory
+    result = PhaseRecord(
+        phase=learner.state.phase,
+        classes_seen=seen,
+        rules={rule: rule_result(tables.get(rule)) for rule in RULES},
+        test_counts=torch.bincount(test.labels, minlength=seen).tolist(),
+        exemplars=memory.count(TRAIN),
+        held_out=memory.count(HELD_OUT),
+        training_images=log.training_images,
+        loss=log.loss,
+        seconds=Seconds(
+            train=log.train_seconds,
+            remember=log.remember_seconds,
+            evaluate=seconds,
+            total=learned_seconds + seconds,
+        ),
+        images_per_second=log.images / log.train_seconds if log.train_seconds else None,
+    )
+    headline = learner.method.rule.name if learner.method.rule.name in tables else "head"
+    return result, tables[headline].tolist()
+
+
+def rule_result(table: object) -> RuleResult | None:
+    """Accuracies from a confusion matrix; None where the rule does not apply."""
+    import numpy as np
+
+    if table is None:
+        return None
+    counts = np.asarray(table)
+    return RuleResult(accuracy=float(np.trace(counts) / counts.sum()), per_class=metrics.per_class_accuracy(counts))
+
+
+def new_record(run: Run, execution: Execution) -> Record:
+    """A record with no phase yet."""
+    method, resolved = method_of(run.resolved), run.resolved
+    classes = [run.dataset.classes[number] for number in resolved.order]
+    return Record(
+        identity=run.folder.name,
+        spec=run.spec.to_json(),
+        resolved=resolved.to_json(),
+        method=records.MethodRecord(
+            name=method.name,
+            formula=method.formula,
+            steps=[str(step) for step in method.steps],
+            rule=method.rule.formula,
+        ),
+        code=code(),
+        numerics=resolved.numerics,
+        seed=resolved.seed,
+        class_ids=[label.id for label in classes],
+        class_names=[label.name for label in classes],
+        phase_sizes=list(resolved.sizes),
+        headline=method.rule.name,
+        phases_planned=run.phases,
+        execution=records.Execution(**execution.as_json()),
+        versions=versions(),
+        hardware=hardware(),
+        started=now(),
+    )
+
+
+def existing_record(run: Run) -> Record | None:
+    """The record of an earlier start of the same run."""
+    path = run.folder / RECORD_FILE
+    return read_record(path) if path.exists() else None
+
+
+def claim_folder(folder: Path) -> None:
+    """Make the run's folder, or say why it cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ClassgrowError(f"Cannot write to {folder} ({error.strerror}): choose another --output.") from error
+    strangers = [path.name for path in folder.iterdir() if path.name not in OURS and not path.name.startswith(".")]
+    if strangers and not (folder / RECORD_FILE).exists():
+        raise ClassgrowError(f"{folder} holds something else ({strangers[0]}): choose another --output.")
+
+
+OURS = {RECORD_FILE, CHECKPOINT_FILE, "lock"}
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
