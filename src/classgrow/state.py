@@ -22,11 +22,13 @@ class State:
     """The learner owns one; steps change it.
 
     `sizes`: how many classes each phase added, the current one included; `withheld`: positions among the phase's own
-    images that are kept out of training; `means`: class means by name ("unit", "raw"), empty without a memory.
+    images that are kept out of training; `blank`: the network before it learned anything; `means`: class means by
+    name ("unit", "raw"), empty without a memory.
     """
 
     network: Network
     memory: Memory
+    blank: Network
     total_classes: int | None = None
     teacher: Network | None = None
     classes: tuple[ClassLabel, ...] = ()

@@ -101,8 +101,11 @@ class Training:
                 teacher = self.teacher(images)
         view = BatchView(labels, self.network(images), teacher, self.counts, self.blocks)
         loss = torch.zeros((), device=images.device, dtype=view.student.logits.dtype)
-        for weight, total, count in self.objective(view):
-            loss = loss + weight * self.runtime.processes * total / self.runtime.sum_over_processes(count)
+        for weight, total, number in self.objective(view):
+            everywhere = self.runtime.sum_over_processes(number)
+            if isinstance(everywhere, Tensor):
+                everywhere = everywhere.clamp(min=1)  # a mean over no samples is 0
+            loss = loss + weight * self.runtime.processes * total / everywhere
         return loss
 
     def look(self, total: Tensor, epoch: int) -> float:

@@ -1,21 +1,58 @@
-"""Methods by name."""
+"""Methods by name: the paper's six, bounds and plain baselines, ablations, and what others register.
+
+A package adds its own by an entry point in the group `classgrow.methods` that names a function returning a `Method`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any
 
 from classgrow.errors import ClassgrowError, nearest_name
 from classgrow.method import Method
+from classgrow.methods.ablations import ABLATIONS
+from classgrow.methods.bic import bic
+from classgrow.methods.eeil import eeil
 from classgrow.methods.fgp import fgp
-from classgrow.methods.plain import finetune
+from classgrow.methods.icarl import icarl
+from classgrow.methods.lucir import lucir
+from classgrow.methods.mnemonics import mnemonics
+from classgrow.methods.plain import finetune, joint, lwf, replay
 
-METHODS: dict[str, Callable[..., Method]] = {"fgp": fgp, "finetune": finetune}
+Factory = Callable[..., Method]
+
+METHODS: dict[str, Factory] = {
+    "fgp": fgp,
+    "icarl": icarl,
+    "eeil": eeil,
+    "bic": bic,
+    "lucir": lucir,
+    "mnemonics": mnemonics,
+    "finetune": finetune,
+    "replay": replay,
+    "lwf": lwf,
+    "joint": joint,
+    **ABLATIONS,
+}
+
+
+@cache
+def registered() -> dict[str, Factory]:
+    """Methods that installed packages bring along."""
+    return {point.name: point.load() for point in entry_points(group="classgrow.methods")}
+
+
+def known_methods() -> dict[str, Factory]:
+    """Ours and those registered; ours win."""
+    return {**registered(), **METHODS}
 
 
 def build_method(name: str, **options: Any) -> Method:
     """The named method, with the options of its factory."""
-    if name not in METHODS:
-        known = sorted(METHODS)
-        raise ClassgrowError(f"Unknown method {name!r}; known: {', '.join(known)}.{nearest_name(name, known)}")
-    return METHODS[name](**options)
+    known = known_methods()
+    if name not in known:
+        hint = nearest_name(name, list(known))
+        raise ClassgrowError(f"Unknown method {name!r}; known: {', '.join(known)}.{hint}")
+    return known[name](**options)

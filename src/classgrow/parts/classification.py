@@ -31,11 +31,11 @@ class BinaryCrossEntropy(Term):
     """BCE between sigmoid(logit) and its target, averaged over the batch and over classes.
 
     Reserved outputs (classes not seen yet) take part with target 0, as in iCaRL's code: the mean is then over all
-    classes there will ever be.
+    classes there will ever be. `class_sum` divides by the batch alone, as FGP's Eq. 6 is printed (needs lr / n).
     """
 
-    def __init__(self, targets: Targets = labels_only) -> None:
-        self.targets = targets
+    def __init__(self, targets: Targets = labels_only, class_sum: bool = False) -> None:
+        self.targets, self.class_sum = targets, class_sum
         self.formula = "BCE(σ(a), y)" if targets is labels_only else "BCE(σ(a), [σ(a*)_old, y_new])"
 
     def measure(self, view: BatchView) -> tuple[Tensor, float]:
@@ -45,7 +45,7 @@ class BinaryCrossEntropy(Term):
             logits = torch.cat((logits, reserved), dim=1)
             targets = functional.pad(targets, (0, reserved.shape[1]))
         total = functional.binary_cross_entropy_with_logits(logits, targets, reduction="sum")
-        return total, float(logits.numel())
+        return total, float(len(logits) if self.class_sum else logits.numel())
 
 
 class CrossEntropy(Term):

@@ -25,11 +25,15 @@ class Distillation(Term):
         raise NotImplementedError
 
 
-def squared_distances(outputs: Outputs, old: int) -> Tensor:
+def squared_distances(outputs: Outputs, old: int, augmented: bool = False) -> Tensor:
     """d_ik = ||f̄_k - w̄_i||² between unit features and unit embeddings of the old classes, (N, old).
 
-    Unit length is taken without the head's augmentation (d entries, not d + 1), as FGP's code does.
+    Unit length is taken without the head's augmentation (d entries), as FGP's code does; `augmented` reads the paper
+    to the letter (d + 1 entries: then <W̄, F̄> is what the rectified head answers before its scale).
     """
+    if augmented:
+        assert outputs.cosines is not None
+        return 2.0 - 2.0 * outputs.cosines[:, :old]
     features = functional.normalize(outputs.features)
     embeddings = functional.normalize(outputs.embeddings[:old])
     return 2.0 - 2.0 * functional.linear(features, embeddings)
@@ -52,12 +56,97 @@ GAMMA: dict[EdgeWeight, str] = {nearness: "exp(−d*/2)·", uniform: ""}
 class FeatureGraph(Distillation):
     """FGP, Eq. 5: sum over old classes of gamma(d*) · (d - d*)², mean over the batch."""
 
-    def __init__(self, weight: EdgeWeight = nearness) -> None:
-        self.weight = weight
+    def __init__(self, weight: EdgeWeight = nearness, augmented: bool = False) -> None:
+        self.weight, self.augmented = weight, augmented
         self.formula = f"Σ_old {GAMMA.get(weight, 'γ(d*)·')}(d − d*)²"
 
     def compare(self, view: BatchView, student: Outputs, teacher: Outputs) -> tuple[Tensor, float]:
         old = view.counts.old
-        then = squared_distances(teacher, old).detach()
-        now = squared_distances(student, old)
+        then = squared_distances(teacher, old, self.augmented).detach()
+        now = squared_distances(student, old, self.augmented)
         return (self.weight(then) * (now - then).square()).sum(), float(len(now))
+
+
+class GraphCrossEntropy(Distillation):
+    """FGP's appendix: the same graph, but edges p = exp(-d/2) are compared by binary cross-entropy (asymmetric)."""
+
+    formula = "Σ_old exp(−d*/2)·BCE(p*, p), p = exp(−d/2)"
+
+    def compare(self, view: BatchView, student: Outputs, teacher: Outputs) -> tuple[Tensor, float]:
+        then = squared_distances(teacher, view.counts.old).detach()
+        now = squared_distances(student, view.counts.old)
+        edge_then = nearness(then).clamp(max=1 - 1e-6)
+        edge_now = nearness(now).clamp(max=1 - 1e-6)
+        discrepancy = -edge_then * edge_now.log() - (1 - edge_then) * torch.log1p(-edge_now)
+        return (nearness(then) * discrepancy).sum(), float(len(now))
+
+
+class SigmoidDistillation(Distillation):
+    """FGP, Eq. 1 (iCaRL's distillation as a term of its own): BCE between sigmoids of the old classes.
+
+    Divided by the batch and by the classes seen, so that it weighs as much per class as the averaged BCE beside it.
+    """
+
+    formula = "Σ_old BCE(σ(a*), σ(a))/seen"
+
+    def compare(self, view: BatchView, student: Outputs, teacher: Outputs) -> tuple[Tensor, float]:
+        old = view.counts.old
+        targets = torch.sigmoid(teacher.logits[:, :old].detach())
+        total = functional.binary_cross_entropy_with_logits(student.logits[:, :old], targets, reduction="sum")
+        return total, float(len(targets) * view.counts.seen)
+
+
+class SoftmaxDistillation(Distillation):
+    """Cross-entropy between the teacher's and the student's softened outputs, mean over the batch, no T² factor.
+
+    `per_block`: every phase's classes have a softmax and a loss of their own (EEIL); otherwise one softmax spans all
+    classes the teacher knows. `relative` subtracts the teacher's entropy, which makes it the KL divergence.
+    """
+
+    def __init__(self, temperature: float = 2.0, per_block: bool = False, relative: bool = False) -> None:
+        self.temperature, self.per_block, self.relative = temperature, per_block, relative
+        name, sum_sign = ("KL" if relative else "H"), ("Σ_blocks " if per_block else "")
+        soft = f"softmax(a*/{temperature:g}), softmax(a/{temperature:g})"
+        self.formula = f"{sum_sign}{name}({soft})"
+
+    def compare(self, view: BatchView, student: Outputs, teacher: Outputs) -> tuple[Tensor, float]:
+        known = teacher.logits.shape[1]
+        total = student.logits.new_zeros(())
+        start = 0
+        for size in view.blocks if self.per_block else (known,):
+            if start + size > known:
+                break
+            then = functional.log_softmax(teacher.logits[:, start : start + size].detach() / self.temperature, dim=1)
+            now = functional.log_softmax(student.logits[:, start : start + size] / self.temperature, dim=1)
+            total = total - (then.exp() * ((now - then) if self.relative else now)).sum()
+            start += size
+        return total, float(len(student.logits))
+
+
+class LessForget(Distillation):
+    """Hou19, Eq. 6: features keep their direction, mean of 1 - <f̄*, f̄>."""
+
+    formula = "(1 − ⟨f̄*, f̄⟩)"
+
+    def compare(self, view: BatchView, student: Outputs, teacher: Outputs) -> tuple[Tensor, float]:
+        similarity = functional.cosine_similarity(teacher.features.detach(), student.features)
+        return (1 - similarity).sum(), float(len(similarity))
+
+
+class MarginRanking(Distillation):
+    """Hou19, Eq. 8: an exemplar's own cosine beats those of the K nearest new classes by a margin.
+
+    Anchors are samples of old classes; the mean is over anchors times K and is 0 where a batch has none.
+    """
+
+    def __init__(self, hardest: int = 2, margin: float = 0.5) -> None:
+        self.hardest, self.margin = hardest, margin
+        self.formula = f"Σ_hardest {hardest} max(0, {margin:g} − cos_y + cos_new)"
+
+    def compare(self, view: BatchView, student: Outputs, teacher: Outputs) -> tuple[Tensor, Tensor]:
+        assert student.cosines is not None, "margin ranking needs a cosine head"
+        anchors = view.labels < view.counts.old
+        own = student.cosines.gather(1, view.labels[:, None])
+        rivals = student.cosines[:, view.counts.old :].topk(min(self.hardest, view.counts.new), dim=1).values
+        violation = functional.relu(self.margin - own + rivals) * anchors[:, None]
+        return violation.sum(), anchors.sum() * rivals.shape[1]

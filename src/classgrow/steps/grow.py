@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch import Tensor
+from torch.nn import functional
 
+from classgrow.engine.inference import features
+from classgrow.parts.rules import per_class_mean
 from classgrow.seeds import seeded
 from classgrow.state import State
 from classgrow.steps.phase import Phase
@@ -26,10 +29,19 @@ class Grow:
         counts, head = state.counts, state.network.head
         rows = self.rows(state, phase) if self.rows is not None and counts.old else None
         with seeded(phase.seed, *phase.place):
-            if head.reserves and counts.old == 0 and counts.total is not None:
-                head.reserve(max(counts.total, counts.new))
-            head.grow(counts.new, rows, freeze_old=self.freeze_old)
+            if head.reserves and head.classes == 0 and counts.total is not None:
+                head.reserve(max(counts.total, counts.seen))
+            head.grow(counts.seen - head.classes, rows, freeze_old=self.freeze_old)
 
     def __str__(self) -> str:
         how = "imprinted rows" if self.rows is not None else "random rows"
         return f"grow the head ({how}{', old rows frozen' if self.freeze_old else ''})"
+
+
+def imprinted(state: State, phase: Phase) -> Tensor:
+    """Hou19: the direction of the class's mean unit feature under the old network, as long as the old rows are."""
+    counts = state.counts
+    unit = functional.normalize(features(state.network, phase.data, phase.inputs, phase.runtime))
+    labels = phase.data.labels.to(unit.device) - counts.old
+    length = state.network.head.rows()[: counts.old].detach().norm(dim=1).mean()
+    return functional.normalize(per_class_mean(unit, labels, counts.new)) * length

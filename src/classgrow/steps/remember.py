@@ -11,6 +11,7 @@ from torch import Tensor
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.inference import features
 from classgrow.memory import HELD_OUT, TRAIN
+from classgrow.networks.network import Network
 from classgrow.parts.selection import Selection
 from classgrow.state import State
 from classgrow.steps.phase import Phase
@@ -52,12 +53,17 @@ class Remember:
 
 
 def select_exemplars(
-    state: State, phase: Phase, data: LabelledImages, selection: Selection, quota: int
+    state: State,
+    phase: Phase,
+    data: LabelledImages,
+    selection: Selection,
+    quota: int,
+    network: Network | None = None,
 ) -> list[Tensor]:
-    """For each new class, positions in `data` of its exemplars, best first."""
+    """For each new class, positions in `data` of its exemplars, best first, by the network's features."""
     new = range(state.counts.old, state.counts.seen)
     members = [torch.nonzero(data.labels == label)[:, 0] for label in new]
-    everything = features(state.network, data, phase.inputs, phase.runtime)
+    everything = features(network or state.network, data, phase.inputs, phase.runtime)
     ranked = selection([everything[mine.to(everything.device)] for mine in members], quota, phase.generator("select"))
     return [mine[best] for mine, best in zip(members, ranked, strict=True)]
 

@@ -1,0 +1,46 @@
+"""Every ablation of the paper: FGP or iCaRL with one thing changed, one line each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from classgrow.method import Method
+from classgrow.methods.fgp import fgp
+from classgrow.methods.icarl import icarl
+from classgrow.parts.classification import BinaryCrossEntropy, CrossEntropy
+from classgrow.parts.distillation import (
+    FeatureGraph,
+    GraphCrossEntropy,
+    LessForget,
+    SigmoidDistillation,
+    SoftmaxDistillation,
+    nearness,
+    uniform,
+)
+from classgrow.parts.heads import CosineHead, RectifiedCosineHead
+from classgrow.parts.objective import Composable
+from classgrow.parts.scales import per_class, sqrt_old_over_new, sqrt_old_share
+from classgrow.steps import Train
+
+bce, graph = BinaryCrossEntropy(), 0.1 * sqrt_old_share * FeatureGraph(nearness)
+flat_graph, edges = 0.1 * sqrt_old_share * FeatureGraph(uniform), 0.1 * sqrt_old_share * GraphCrossEntropy()
+less_forget = 5.0 * per_class * sqrt_old_over_new * LessForget()  # base 5 belongs to a loss summed over classes
+
+
+def fgp_with(name: str, objective: Composable) -> Method:
+    """FGP trained on another objective."""
+    method = fgp()
+    steps = tuple(Train(objective) if isinstance(step, Train) else step for step in method.steps)
+    return replace(method, name=name, steps=steps)
+
+
+ABLATIONS = {
+    "fgp-ce": lambda: fgp_with("fgp-ce", CrossEntropy() + graph),
+    "fgp-cosine": lambda: replace(fgp(), name="fgp-cosine", head=CosineHead(restart_scale=True)),
+    "fgp-uniform": lambda: fgp_with("fgp-uniform", bce + flat_graph),
+    "fgp-dist-bce": lambda: fgp_with("fgp-dist-bce", bce + SigmoidDistillation()),
+    "fgp-dist-kl": lambda: fgp_with("fgp-dist-kl", bce + SoftmaxDistillation(temperature=2.0, relative=True)),
+    "fgp-dist-lucir": lambda: fgp_with("fgp-dist-lucir", bce + less_forget),
+    "fgp-dist-bce-weighted": lambda: fgp_with("fgp-dist-bce-weighted", bce + edges),
+    "norm-icarl": lambda: replace(icarl(), name="norm-icarl", head=RectifiedCosineHead(reserve=True)),
+}

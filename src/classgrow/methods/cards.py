@@ -1,0 +1,112 @@
+"""A card for each method: what it minimises, in which steps, how it answers, how it trains, where we depart.
+
+`python -m classgrow.methods.cards DIR` writes one Markdown file per method of the catalogue.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from classgrow.method import Method
+from classgrow.methods.catalogue import METHODS
+from classgrow.recipes import RECIPES, Kind, Profile, Recipe, Schedule, method_options, recipe_for
+
+PROFILES: tuple[Profile, ...] = ("official", "matched")
+KINDS: dict[Kind, str] = {
+    "cifar": "CIFAR-100 (17 to 64 pixels)",
+    "imagenet": "ImageNet-100 (more than 64 pixels)",
+    "digits": "digits (up to 16 pixels)",
+}
+RECIPE_COLUMNS = ("data", "profile", "first phase", "later phases", "fine-tuning", "batch", "weight decay")
+
+
+def card(method: Method) -> str:
+    """The card as Markdown."""
+    sections = [
+        f"# {method.name}\n\n{source_line(method)}",
+        f"## Objective\n\n    {method.formula}\n\nNotation: a logits, y labels, f features, w embeddings of classes, "
+        "d squared distance between unit f and unit w; * marks the network before this phase.",
+        f"## Head\n\n{sentence(method.head)} `{method.head}`",
+        "## Steps of a phase\n\n" + "\n".join(f"{place}. {step}" for place, step in enumerate(method.steps, 1)),
+        f"## Rule\n\n{sentence(method.rule)} `{method.rule.formula}`",
+        f"## Recipe\n\n{recipe_table(method)}\n\nSGD with momentum {momentum(method)}. `60 × 0.1 (40, 50 → × 0.1)` "
+        "reads: 60 epochs, learning rate 0.1, multiplied by 0.1 after 40 and after 50 of them.",
+        "## Where we depart, and why\n\n" + departures(method),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def source_line(method: Method) -> str:
+    """Title, authors and year of the paper, as far as there is one."""
+    source = method.source
+    if not source.title:
+        return "No paper of its own."
+    known = [source.authors, str(source.year) if source.year else ""]
+    details = ", ".join(text for text in known if text)
+    return f"{source.title}{f' ({details})' if details else ''}."
+
+
+def sentence(part: object) -> str:
+    """What a part says of itself in its first line."""
+    text = (type(part).__doc__ or "").strip().split("\n\n")[0]
+    return " ".join(text.split())
+
+
+def recipe_table(method: Method) -> str:
+    """The method's training on every kind of images, in both profiles; options that change with the data below."""
+    rows: list[tuple[str, ...]] = [RECIPE_COLUMNS, ("---",) * len(RECIPE_COLUMNS)]
+    for kind, text in KINDS.items():
+        if kind in RECIPES[method.recipe]:
+            rows += [(text, profile, *numbers(recipe_for(method.recipe, kind, profile))) for profile in PROFILES]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    options = {kind: method_options(method.name, kind) for kind in KINDS}
+    lines = [f"{KINDS[kind]}: {name} = {value:g}" for kind, given in options.items() for name, value in given.items()]
+    return table + ("\n\nOptions: " + "; ".join(lines) + "." if lines else "")
+
+
+def numbers(recipe: Recipe) -> tuple[str, ...]:
+    """One row of the recipe table."""
+    spared = "" if recipe.decay == "all" else " (not on biases)"
+    dropped = ", incomplete last one dropped" if recipe.drop_last else ""
+    return (
+        schedule_text(recipe.first),
+        schedule_text(recipe.later),
+        schedule_text(recipe.fine_tune),
+        f"{recipe.batch_size}{dropped}",
+        f"{recipe.weight_decay:g}{spared}",
+    )
+
+
+def schedule_text(schedule: Schedule | None) -> str:
+    """60 × 0.1 (40, 50 → × 0.1)"""
+    if schedule is None:
+        return "–"
+    drops = ", ".join(str(drop) for drop in schedule.drops)
+    return f"{schedule.epochs} × {schedule.lr:g} ({drops} → × {schedule.factor:g})"
+
+
+def momentum(method: Method) -> str:
+    return f"{next(iter(RECIPES[method.recipe].values())).momentum:g}"
+
+
+def departures(method: Method) -> str:
+    """One line each; an honest word where there is none."""
+    return "\n".join(f"- {text}" for text in method.source.departures) or "- Nothing to declare."
+
+
+def write_cards(folder: Path) -> list[Path]:
+    """One NAME.md for each method of the catalogue."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, factory in METHODS.items():
+        path = folder / f"{name}.md"
+        path.write_text(card(factory()), encoding="utf-8")
+        written.append(path)
+    return written
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("Usage: python -m classgrow.methods.cards DIR")
+    print(f"{len(write_cards(Path(sys.argv[1])))} cards written to {sys.argv[1]}")

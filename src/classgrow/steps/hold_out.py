@@ -1,0 +1,33 @@
+"""Keep some images of the new classes out of training, for a later correction (BiC)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from classgrow.state import State
+from classgrow.steps.phase import Phase
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """Withhold as many images of each new class as the memory holds out of each old one (at least one is trained on).
+
+    In the first phase: as many as the next phase will ask of these classes.
+    """
+
+    share: float = 0.1
+
+    def run(self, state: State, phase: Phase) -> None:
+        counts = state.counts
+        quota = state.memory.budget.held_out_quota(counts.old or counts.new, self.share)
+        withheld = []
+        for label in range(counts.old, counts.seen):
+            mine = torch.nonzero(phase.data.labels == label)[:, 0]
+            shuffled = mine[torch.randperm(len(mine), generator=phase.generator("class", label))]
+            withheld.append(shuffled[: min(quota, len(mine) - 1)])
+        state.withheld = torch.cat(withheld)
+
+    def __str__(self) -> str:
+        return f"hold out {self.share:.0%} of the memory for validation"
