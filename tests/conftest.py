@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import settings
+
+settings.register_profile("classgrow", deadline=None)  # a busy machine is no failure
+settings.load_profile("classgrow")
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +21,22 @@ def data_dir() -> Path:
     if not folder:
         pytest.skip("needs real data: set CLASSGROW_DATA to a folder with cifar-100-python and MNIST/raw")
     return Path(folder)
+
+
+@pytest.fixture
+def patches() -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+    """Images of 8 x 8 pixels that are easy to tell apart: class k has a bright patch in place k (0 to 8), and noise.
+
+    `patches([3, 5], per_class=10, seed=1)` gives uint8 images (20, 8, 8) and their classes (20,).
+    """
+
+    def make(classes: Sequence[int], per_class: int = 12, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        random = np.random.default_rng([seed, *classes])
+        labels = np.repeat(np.array(classes), per_class)
+        images = random.integers(0, 60, (len(labels), 8, 8), dtype=np.uint8)
+        for image, label in zip(images, labels, strict=True):
+            row, column = divmod(int(label), 3)
+            image[3 * row : 3 * row + 2, 3 * column : 3 * column + 2] += 180
+        return images, labels
+
+    return make

@@ -28,6 +28,11 @@ def digest(tensors: Tensors, plain: str) -> str:
     return total.hexdigest()
 
 
+def layout(tensors: Tensors) -> dict[str, list[Any]]:
+    """Type and shape of every tensor: a damaged header can change them without changing a value."""
+    return {name: [str(value.dtype), list(value.shape)] for name, value in tensors.items()}
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Either the old file or the new one is there at any moment, also after a power cut."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +52,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def write(path: Path, tensors: Tensors, plain: dict[str, Any]) -> None:
     """Save tensors (contiguous, on the CPU) and JSON values."""
-    text = json.dumps({"format": FORMAT, **plain})
+    text = json.dumps({"format": FORMAT, "layout": layout(tensors), **plain})
     write_atomically(path, save(tensors, {"plain": text, "digest": digest(tensors, text)}))
 
 
@@ -60,6 +65,8 @@ def read(path: Path) -> tuple[Tensors, dict[str, Any]]:
         if metadata["digest"] != digest(tensors, metadata["plain"]):
             raise ValueError("checksum")
         plain: dict[str, Any] = json.loads(metadata["plain"])
+        if plain.pop("layout", layout(tensors)) != layout(tensors):
+            raise ValueError("layout")
     except (SafetensorError, KeyError, ValueError, OSError) as error:
         raise ClassgrowError(
             f"The checkpoint {path} is damaged: delete it to start this run again, or put back a good copy."

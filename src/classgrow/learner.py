@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress, Silent
 from classgrow.recipes import Inputs, Profile, Recipe, inputs_for, kind_for, method_options, recipe_for
 from classgrow.seeds import seeded
-from classgrow.state import State, within
+from classgrow.state import State, frozen_copy, within
 from classgrow.steps.phase import Phase, PhaseLog, SavePoint
 
 Name = str | int
@@ -141,6 +142,31 @@ class Learner:
             raise ClassgrowError("Nothing has been learned yet: call learn(images, labels) first.")
         return self._state
 
+    def save(self, folder: Path | str) -> None:
+        """Keep everything in a folder: to predict with it, or to go on learning, elsewhere or later."""
+        from classgrow import bundle  # it knows us
+
+        bundle.save(self, folder)
+
+    @classmethod
+    def load(cls, folder: Path | str, method: Method | None = None, network: nn.Module | None = None) -> Learner:
+        """The learner in a saved folder; `method` and `network` only where it was made with your own."""
+        from classgrow import bundle
+
+        return bundle.load(folder, method, network)
+
+    def config(self) -> dict[str, Any]:
+        """Its settings once something was learned; a method or network that is no name is None."""
+        network = self._network or BY_KIND[kind_for(self.inputs.size)]
+        return {
+            "method": None if isinstance(self._method, Method) else self._method,
+            "network": None if isinstance(network, nn.Module) else network,
+            "memory": self._memory,
+            "memory_per_class": self._memory_per_class,
+            "selection": self._selection,
+            **{name: getattr(self, name) for name in ("total_classes", "seed", "integer_names", "recipe", "inputs")},
+        }
+
     # --- one phase -------------------------------------------------------------------------------------------------
 
     def learn_phase(self, data: LabelledImages, checkpoint: CheckpointFile | None = None) -> PhaseLog:
@@ -148,14 +174,15 @@ class Learner:
 
         If anything goes wrong, what was known before stays known.
         """
-        self.prepare(data.shape)
-        assert self._state is not None
-        before = self._state.pack()
+        state = self.prepare(data.shape)
+        before = state.pack()
         try:
             self._begin(data)
             return self._run_steps(data, 0, PhaseLog(), None, checkpoint)
         except BaseException:
-            self._state.unpack(*before)
+            state.unpack(*before)
+            if not state.classes:
+                self._state = None  # nothing is known: the next images may be of another size
             raise
 
     def resume_phase(self, data: LabelledImages, checkpoint: CheckpointFile, saved: tuple[Any, Any]) -> PhaseLog:
@@ -167,15 +194,12 @@ class Learner:
 
     def restore(self, shape: tuple[int, int, int], tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
         """Take over the state in a checkpoint."""
-        self.prepare(shape)
-        assert self._state is not None
-        self._state.unpack(tensors, plain["state"])
-        self._channels_last()
+        self.prepare(shape).unpack(tensors, plain["state"])
 
-    def prepare(self, shape: tuple[int, int, int]) -> None:
+    def prepare(self, shape: tuple[int, int, int]) -> State:
         """Choose network, recipe and memory for images of this shape, once."""
         if self._state is not None:
-            return
+            return self._state
         kind = kind_for(shape[0])
         if not isinstance(self._method, Method):
             self.method = build_method(self._method, **method_options(self._method, kind))
@@ -188,8 +212,9 @@ class Learner:
             if not isinstance(backbone, nn.Module):
                 backbone = build_backbone(backbone or BY_KIND[kind], shape[2], self.method.last_relu)
             network = Network(backbone, self.method.head.build(int(backbone.features)))  # type: ignore[arg-type]
-        self._state = State(network.to(self.runtime.device), Memory(self._budget()), self.total_classes)
-        self._channels_last()
+        network = network.to(self.runtime.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._state = State(network, Memory(self._budget()), frozen_copy(network), self.total_classes)
+        return self._state
 
     def _budget(self) -> Budget:
         if self.method.unlimited_memory:
@@ -197,10 +222,6 @@ class Learner:
         if self._memory_per_class is not None:
             return Budget(per_class=self._memory_per_class)
         return Budget(total=self._memory)
-
-    def _channels_last(self) -> None:
-        assert self._state is not None
-        self._state.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def _begin(self, data: LabelledImages) -> None:
         state = self._state
@@ -321,6 +342,7 @@ class Learner:
 def plain_names(labels: Sequence[Name]) -> list[Name]:
     """Class names as Python text or integers."""
     values = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else list(labels)
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
     for value in values:
         if not isinstance(value, str | int) or isinstance(value, bool):
             raise ClassgrowError(f"A class name must be text or a whole number, not {value!r}: convert it with str().")

@@ -81,6 +81,7 @@ class PaperProtocol:
 PROTOCOLS: dict[str, PaperProtocol] = {
     "cifar100": PaperProtocol(memory=2000, first=10, step=10, order="0"),
     "imagenet100": PaperProtocol(memory=2000, first=10, step=10, order="0"),
+    "mini-imagenet": PaperProtocol(memory=2000, first=10, step=10, order="0"),
     "digits": PaperProtocol(memory=50, first=2, step=2, order="natural"),
     "mnist": PaperProtocol(memory=200, first=2, step=2, order="natural"),
 }

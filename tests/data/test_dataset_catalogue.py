@@ -19,7 +19,7 @@ def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_digits_need_no_folder() -> None:
     pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'classgrow[demo]'")
     assert load("digits", None).name == "digits"
-    assert DATASETS == ("digits", "cifar100", "mnist")
+    assert DATASETS == ("digits", "cifar100", "mnist", "imagenet100", "mini-imagenet", "folder")
 
 
 def test_a_misspelt_name_gets_a_hint() -> None:

@@ -8,23 +8,27 @@ from pathlib import Path
 
 from classgrow.data.cifar100 import FOLDER, MD5, load_cifar100
 from classgrow.data.digits import load_digits
+from classgrow.data.folder import load_folder
+from classgrow.data.imagenet import load_imagenet100, load_mini_imagenet
 from classgrow.data.labelled import Dataset
 from classgrow.data.mnist import load_mnist
 from classgrow.errors import ClassgrowError, nearest_name
+from classgrow.progress import Progress, Silent
 
 CIFAR100_ADDRESS = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
 CIFAR100_MD5 = "eb9058c3a382ffc7106e4002c42a8d85"
 
 
-def load(name: str, data_dir: Path | None = None) -> Dataset:
+def load(name: str, data_dir: Path | None = None, progress: Progress | None = None) -> Dataset:
     """The data set `name`, from `data_dir`, else from the folder CLASSGROW_DATA names, else from the network.
 
-    The digits need no folder. Every failure is a ClassgrowError.
+    The digits need no folder. ImageNet-100, mini-ImageNet and other folders of images go through the image cache,
+    which `progress` hears of while it is built. Every failure is a ClassgrowError.
     """
     if name not in _LOADERS:
         known = ", ".join(DATASETS)
         raise ClassgrowError(f"There is no data set {name!r}; known are {known}.{nearest_name(name, DATASETS)}")
-    return _LOADERS[name](data_dir)
+    return _LOADERS[name](data_dir, progress or Silent())
 
 
 def _given_folder(data_dir: Path | None) -> Path | None:
@@ -39,19 +43,37 @@ def _given_folder(data_dir: Path | None) -> Path | None:
     return folder
 
 
-def _digits(data_dir: Path | None) -> Dataset:
+def _digits(data_dir: Path | None, progress: Progress) -> Dataset:
     return load_digits()
 
 
-def _cifar100(data_dir: Path | None) -> Dataset:
+def _cifar100(data_dir: Path | None, progress: Progress) -> Dataset:
     return load_cifar100(_given_folder(data_dir) or _downloaded_cifar100())
 
 
-def _mnist(data_dir: Path | None) -> Dataset:
+def _mnist(data_dir: Path | None, progress: Progress) -> Dataset:
+    return load_mnist(_needed_folder(data_dir, "MNIST", "MNIST/raw"))
+
+
+def _imagenet100(data_dir: Path | None, progress: Progress) -> Dataset:
+    folder = _needed_folder(data_dir, "ImageNet-100", "ImageNet's train and val")
+    return load_imagenet100(folder, progress=progress)
+
+
+def _mini_imagenet(data_dir: Path | None, progress: Progress) -> Dataset:
+    return load_mini_imagenet(_needed_folder(data_dir, "mini-ImageNet", "its train and val"), progress=progress)
+
+
+def _folder(data_dir: Path | None, progress: Progress) -> Dataset:
+    folder = _needed_folder(data_dir, "The data set folder", "train and val, a folder for every class in each,")
+    return load_folder(folder, "folder", progress=progress)
+
+
+def _needed_folder(data_dir: Path | None, title: str, content: str) -> Path:
     folder = _given_folder(data_dir)
     if folder is None:
-        raise ClassgrowError("MNIST is read from a folder: name the one that holds MNIST/raw with --data.")
-    return load_mnist(folder)
+        raise ClassgrowError(f"{title} is read from a folder: name the one that holds {content} with --data.")
+    return folder
 
 
 def _downloaded_cifar100() -> Path:
@@ -80,5 +102,12 @@ def _first_line(problem: Exception) -> str:
     return (str(problem).splitlines() or [type(problem).__name__])[0]
 
 
-_LOADERS: dict[str, Callable[[Path | None], Dataset]] = {"digits": _digits, "cifar100": _cifar100, "mnist": _mnist}
+_LOADERS: dict[str, Callable[[Path | None, Progress], Dataset]] = {
+    "digits": _digits,
+    "cifar100": _cifar100,
+    "mnist": _mnist,
+    "imagenet100": _imagenet100,
+    "mini-imagenet": _mini_imagenet,
+    "folder": _folder,
+}
 DATASETS: tuple[str, ...] = tuple(_LOADERS)

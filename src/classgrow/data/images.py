@@ -101,7 +101,7 @@ def _decoded(images: Sequence[Any], size: Size | None) -> Tensor:
 def _opened(given: Any, place: int) -> Image.Image:
     """One upright image of mode "L" or "RGB"."""
     if isinstance(given, Image.Image):
-        return _plain(given, f"Image {place}")
+        return plain_image(given, f"Image {place}")
     if not isinstance(given, str | Path):
         raise ClassgrowError(
             f"Image {place} is a {type(given).__name__}: a list must hold PIL images or paths "
@@ -112,7 +112,7 @@ def _opened(given: Any, place: int) -> Image.Image:
         raise ClassgrowError(f"There is no image file {path}: check the path.")
     try:
         with Image.open(path) as image:
-            return _plain(image, str(path))
+            return plain_image(image, str(path))
     except ClassgrowError:
         raise
     except Exception as problem:  # decoders fail in many ways on broken bytes
@@ -121,7 +121,8 @@ def _opened(given: Any, place: int) -> Image.Image:
         ) from problem
 
 
-def _plain(image: Image.Image, name: str) -> Image.Image:
+def plain_image(image: Image.Image, name: str) -> Image.Image:
+    """The image upright (EXIF) and in mode "L" or "RGB"; `name` is for the error message."""
     upright = ImageOps.exif_transpose(image)
     if upright.mode == "F":
         raise ClassgrowError(f"{name} holds floating point pixels: save it as an 8-bit image.")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from classgrow.data.crops import random_boxes, random_views
 from classgrow.data.images import as_images
 from classgrow.errors import ClassgrowError
 
@@ -35,6 +37,10 @@ class ImageStore(Protocol):
         """The images at `indices` (int64, any order, repeats allowed) as uint8 (B, H, W, C)."""
         ...
 
+    def read_random(self, indices: Tensor, numbers: Tensor, size: int) -> Tensor:
+        """A random part of each, decided by `numbers` (B, 22) (see `crops.random_boxes`): uint8 (B, size, size, C)."""
+        ...
+
 
 class ArrayStore:
     """One uint8 tensor (N, H, W, C), kept as it is; `read` answers on the tensor's device."""
@@ -57,6 +63,12 @@ class ArrayStore:
 
     def read(self, indices: Tensor) -> Tensor:
         return self.images.index_select(0, indices.to(self.images.device))
+
+    def read_random(self, indices: Tensor, numbers: Tensor, size: int) -> Tensor:
+        images = self.read(indices).cpu().numpy()
+        count, height, width, channels = images.shape
+        boxes = random_boxes(numbers, np.full(count, height), np.full(count, width))
+        return random_views(lambda place: images[place], boxes, size, channels)
 
 
 class JoinedStore:
@@ -85,7 +97,16 @@ class JoinedStore:
         return self.stores[0].shape
 
     def read(self, indices: Tensor) -> Tensor:
-        """One gather per store that is hit, and one more to bring the images into order when several are."""
+        return self._gathered(indices, lambda store, own, places: store.read(own))
+
+    def read_random(self, indices: Tensor, numbers: Tensor, size: int) -> Tensor:
+        return self._gathered(indices, lambda store, own, places: store.read_random(own, numbers[places], size))
+
+    def _gathered(self, indices: Tensor, read: Callable[[ImageStore, Tensor, Tensor], Tensor]) -> Tensor:
+        """One read per store that is hit, and one gather to bring the images into order when several are.
+
+        `read` gets a store, indices into it, and their places in the batch.
+        """
         indices = indices.to("cpu", torch.int64)
         owners = torch.bucketize(indices, self._ends, right=True)
         counts = torch.bincount(owners, minlength=len(self.stores)).tolist()
@@ -93,17 +114,20 @@ class JoinedStore:
             raise IndexError(f"index {int(indices.max())} is out of range for {len(self)} images")
         hit = [owner for owner, count in enumerate(counts) if count]
         if len(hit) <= 1:
-            return self._read_from(hit[0] if hit else 0, indices)
+            owner = hit[0] if hit else 0
+            return read(self.stores[owner], indices - self._start(owner), torch.arange(len(indices)))
         # gathering twice beats scattering: index_copy_ of uint8 rows took 15 times as long (torch 2.13, CPU)
         by_store = owners.argsort(stable=True)
-        groups = indices[by_store].split([counts[owner] for owner in hit])
-        parts = [self._read_from(owner, group) for owner, group in zip(hit, groups, strict=True)]
+        groups = by_store.split([counts[owner] for owner in hit])
+        parts = [
+            read(self.stores[owner], indices[places] - self._start(owner), places)
+            for owner, places in zip(hit, groups, strict=True)
+        ]
         images = torch.cat([part.to(parts[0].device) for part in parts])
         return images.index_select(0, by_store.argsort().to(images.device))
 
-    def _read_from(self, owner: int, indices: Tensor) -> Tensor:
-        start = int(self._ends[owner]) - len(self.stores[owner])
-        return self.stores[owner].read(indices - start)
+    def _start(self, owner: int) -> int:
+        return int(self._ends[owner]) - len(self.stores[owner])
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +189,10 @@ class LabelledImages:
     def read(self, positions: Tensor) -> Tensor:
         """The images at `positions` as uint8 (B, H, W, C)."""
         return self.store.read(self.indices[positions.to(self.indices.device)])
+
+    def read_random(self, positions: Tensor, numbers: Tensor, size: int) -> Tensor:
+        """A random part of each image, decided by `numbers` (B, 22): uint8 (B, size, size, C)."""
+        return self.store.read_random(self.indices[positions.to(self.indices.device)], numbers, size)
 
     def select(self, positions: Tensor) -> LabelledImages:
         """The view of the images at `positions`, in that order; a mask over the view works too."""

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch import Tensor
 
 from classgrow.data.labelled import LabelledImages
+from classgrow.data.threads import ahead
 from classgrow.engine.augment import Draws, augment
 from classgrow.engine.runtime import Runtime
 from classgrow.recipes import Inputs
+
+READ_AHEAD = 2
+"""Batches that are read while the network still learns from an earlier one."""
+
+Plan = tuple[Tensor, Draws]
+"""Which images a batch takes and what is drawn for them."""
 
 
 def batch_count(images: int, batch_size: int, drop_last: bool) -> int:
@@ -29,9 +37,28 @@ def training_batches(
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Augmented images and labels, shuffled; each process yields its share of every batch."""
     order = torch.randperm(len(data), generator=generator)
-    for number in range(batch_count(len(data), batch_size, drop_last)):
-        positions = order[number * batch_size : (number + 1) * batch_size]
-        draws = Draws.make(len(positions), inputs, generator).share(runtime.rank, runtime.processes)
-        mine = positions[runtime.rank :: runtime.processes]
-        images = data.read(mine).to(runtime.device, non_blocking=True)
+
+    def plans() -> Iterator[Plan]:
+        for number in range(batch_count(len(data), batch_size, drop_last)):
+            positions = order[number * batch_size : (number + 1) * batch_size]
+            draws = Draws.make(len(positions), inputs, generator).share(runtime.rank, runtime.processes)
+            yield positions[runtime.rank :: runtime.processes], draws
+
+    for mine, draws, pixels in _read(data, inputs, plans()):
+        images = pixels.to(runtime.device, non_blocking=True)
         yield augment(images, inputs, draws), data.labels[mine].to(runtime.device, non_blocking=True)
+
+
+def _read(data: LabelledImages, inputs: Inputs, plans: Iterator[Plan]) -> Iterator[tuple[Tensor, Draws, Tensor]]:
+    """Each plan with its pixels. Random parts of images, which take time, are read ahead of the training."""
+    if inputs.crop != "resized":
+        for mine, draws in plans:
+            yield mine, draws, data.read(mine)
+        return
+
+    def read_random(plan: Plan) -> tuple[Tensor, Draws, Tensor]:
+        mine, draws = plan
+        return mine, draws, data.read_random(mine, draws.parts, inputs.size)
+
+    with ThreadPoolExecutor(1, thread_name_prefix="classgrow-ahead") as reader:
+        yield from ahead(reader, read_random, plans, READ_AHEAD)

@@ -10,6 +10,7 @@ from torch import Tensor
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.augment import plain
 from classgrow.engine.runtime import Runtime
+from classgrow.networks.fused import for_evaluation
 from classgrow.networks.network import Network
 from classgrow.recipes import Inputs
 from classgrow.views import Outputs
@@ -22,7 +23,7 @@ def outputs(
     network: Network, data: LabelledImages, inputs: Inputs, runtime: Runtime, mirrored: bool = False
 ) -> Iterator[Outputs]:
     """`Outputs` for consecutive slices of the data, test-time transform, mirrored left to right on demand."""
-    network.eval()
+    network = for_evaluation(network)
     for positions in torch.arange(len(data)).split(BATCH):
         images = data.read(positions).to(runtime.device)
         if mirrored:

@@ -99,7 +99,7 @@ class Training:
         if self.teacher is not None:
             with torch.no_grad():
                 teacher = self.teacher(images)
-        view = BatchView(labels, self.network(images), teacher, self.counts, self.blocks)
+        view = BatchView(labels, self.student(images), teacher, self.counts, self.blocks)
         loss = torch.zeros((), device=images.device, dtype=view.student.logits.dtype)
         for weight, total, number in self.objective(view):
             everywhere = self.runtime.sum_over_processes(number)
@@ -107,6 +107,13 @@ class Training:
                 everywhere = everywhere.clamp(min=1)  # a mean over no samples is 0
             loss = loss + weight * self.runtime.processes * total / everywhere
         return loss
+
+    def student(self, images: Tensor) -> Outputs:
+        """The network's outputs; whole batches go through the compiled backbone, a smaller last one does not."""
+        if self.runtime.execution.compiled and len(images) * self.runtime.processes == self.recipe.batch_size:
+            return self.network.head(self.runtime.compiled(self.network.backbone)(images))
+        outputs: Outputs = self.network(images)
+        return outputs
 
     def look(self, total: Tensor, epoch: int) -> float:
         """The summed loss as a number; training stops where it is none."""

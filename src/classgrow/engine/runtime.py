@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from classgrow.engine.compiled import CompiledBackbones
 from classgrow.errors import ClassgrowError
 
 
@@ -41,6 +42,7 @@ class Runtime:
     def __init__(self, execution: Execution | None = None) -> None:
         self.execution = execution or decide()
         self.device = torch.device(self.execution.device)
+        self.compiled = CompiledBackbones()
         if torch.get_num_threads() != self.execution.threads:
             torch.set_num_threads(self.execution.threads)
 

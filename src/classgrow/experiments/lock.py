@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 import fcntl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from classgrow.errors import ClassgrowError
+
+LOCK_FILE = "lock"
+TRIES, PAUSE = 4, 0.05
+"""A look at the lock (`is_locked`) holds it for a moment; whoever wants it tries again that often, in seconds."""
+
+
+class BusyError(ClassgrowError):
+    """Another process is at it."""
 
 
 @contextmanager
 def only_one(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock inside; a ClassgrowError where another process holds it."""
-    with (folder / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ClassgrowError(f"Another process is working on {folder}: wait until it ends, or stop it.") from error
+    """Hold the folder's lock inside; `BusyError` where another process holds it."""
+    with (folder / LOCK_FILE).open("w") as file:
+        for attempt in range(1, TRIES + 1):
+            if _taken(file, fcntl.LOCK_EX):
+                break
+            if attempt == TRIES:
+                raise BusyError(f"Another process is working on {folder}: wait until it ends, or stop it.")
+            time.sleep(PAUSE)
         yield
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a living process works in the folder."""
+    try:
+        with (folder / LOCK_FILE).open() as file:
+            return not _taken(file, fcntl.LOCK_SH)
+    except FileNotFoundError:
+        return False
+
+
+def _taken(file: IO[str], kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

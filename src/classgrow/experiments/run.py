@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,13 +15,15 @@ from classgrow.checkpoint import CheckpointFile
 from classgrow.data.catalogue import load
 from classgrow.data.labelled import Dataset, LabelledImages
 from classgrow.data.scenario import Scenario
+from classgrow.engine.compiled import Compile, decide_compile
 from classgrow.engine.runtime import Execution, decide
 from classgrow.errors import ClassgrowError
-from classgrow.experiments.lock import only_one
+from classgrow.experiments.lock import LOCK_FILE, only_one
+from classgrow.experiments.plan import method_of, planned_images
 from classgrow.learner import Learner
 from classgrow.memory import HELD_OUT, TRAIN
-from classgrow.method import Method
 from classgrow.methods import build_method
+from classgrow.networks.catalogue import BY_KIND
 from classgrow.progress import Progress, Silent
 from classgrow.records import record as records
 from classgrow.records.environment import code, hardware, versions
@@ -32,6 +34,7 @@ from classgrow.steps.phase import PhaseLog
 
 RULES: tuple[records.RuleName, ...] = ("nearest", "raw_nearest", "head")
 CHECKPOINT_FILE = "checkpoint.safetensors"
+FAILURE_FILE = "failure.json"
 
 
 @dataclass(frozen=True)
@@ -74,10 +77,15 @@ def run_spec(
     *,
     resume: bool = False,
     execution: Execution | None = None,
+    compile: Compile = "auto",
     progress: Progress | None = None,
+    ready: Callable[[Run, Record], None] = lambda run, record: None,
     after_phase: Callable[[Record], None] = lambda record: None,
 ) -> Outcome:
-    """Run a spec, or go on with it; a run that is finished is left as it is."""
+    """Run a spec, or go on with it; a run that is finished is left as it is.
+
+    `ready` hears of the run once, before training; `after_phase` of the record each time a phase was added.
+    """
     run = prepare(spec, output, data_dir)
     claim_folder(run.folder)
     with only_one(run.folder):
@@ -91,12 +99,28 @@ def run_spec(
                 "add --resume to go on, or delete that folder to start again."
             )
         if record is None:
-            record = new_record(run, execution or decide())
+            record = new_record(run, chosen_execution(run, execution or decide(), compile, progress or Silent()))
         record = record.model_copy(
-            update={"phases_planned": run.phases, "status": "running", "finished": None, "spec": spec.to_json()}
+            update={
+                "phases_planned": run.phases,
+                "status": "running",
+                "error": None,
+                "finished": None,
+                "spec": spec.to_json(),
+            }
         )
         write_record(record, run.folder / RECORD_FILE)
+        ready(run, record)
         return Outcome(carry_out(run, record, checkpoint, progress or Silent(), after_phase), run.folder)
+
+
+def chosen_execution(run: Run, execution: Execution, wish: Compile, progress: Progress) -> Execution:
+    """Decides, once per run, whether the training step is compiled."""
+    backbone, images = BY_KIND[run.resolved.kind], sum(planned_images(run))
+    compiled, problem = decide_compile(wish, backbone, images, execution.device)
+    if problem:
+        progress.say(problem)
+    return replace(execution, compiled=compiled)
 
 
 def carry_out(
@@ -144,10 +168,6 @@ def make_learner(run: Run, record: Record, progress: Progress) -> Learner:
         execution=Execution(**record.execution.model_dump()),
         progress=progress,
     )
-
-
-def method_of(resolved: ResolvedSpec) -> Method:
-    return build_method(resolved.method, **resolved.options)
 
 
 def evaluate(
@@ -234,7 +254,7 @@ def claim_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".writable"
         probe.touch()
-        probe.unlink()
+        probe.unlink(missing_ok=True)  # another process may try the same at the same moment
     except OSError as error:
         raise ClassgrowError(f"Cannot write to {folder} ({error.strerror}): choose another --output.") from error
     strangers = [path.name for path in folder.iterdir() if path.name not in OURS and not path.name.startswith(".")]
@@ -242,7 +262,7 @@ def claim_folder(folder: Path) -> None:
         raise ClassgrowError(f"{folder} holds something else ({strangers[0]}): choose another --output.")
 
 
-OURS = {RECORD_FILE, CHECKPOINT_FILE, "lock"}
+OURS = {RECORD_FILE, CHECKPOINT_FILE, FAILURE_FILE, LOCK_FILE}
 
 
 def now() -> str:

@@ -32,7 +32,7 @@ class Network(nn.Module):
 
     head: HeadModule
 
-    def __init__(self, backbone: nn.Module, head: nn.Module) -> None:
+    def __init__(self, backbone: nn.Module, head: nn.Module | HeadModule) -> None:
         super().__init__()
         self.backbone = backbone
         self.head = head  # type: ignore[assignment]

@@ -40,8 +40,9 @@ class GrowingHead(nn.Module):
 
     def grow(self, count: int, rows: Tensor | None = None, freeze_old: bool = False) -> None:
         """Add `count` classes; `rows` (count, features) replaces the random draw. The global generator draws."""
-        if self.classes + count > len(self.frozen) + len(self.weight):
-            self._append(count)
+        missing = self.classes + count - len(self.frozen) - len(self.weight)
+        if missing > 0:
+            self._append(missing)
         old, self.classes, self.newest = self.classes, self.classes + count, count
         with torch.no_grad():
             everything = self.rows().clone()

@@ -12,9 +12,10 @@ from classgrow.steps.phase import Phase
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Withhold as many images of each new class as the memory holds out of each old one (at least one is trained on).
+    """Withhold as many images of each new class as the memory holds out of each old one.
 
-    In the first phase: as many as the next phase will ask of these classes.
+    In the first phase: as many as the next phase will ask of these classes. A memory that is large for the data asks
+    for more than a class can spare: then that share of the class's own images (one at least, and one is trained on).
     """
 
     share: float = 0.1
@@ -26,7 +27,7 @@ class HoldOut:
         for label in range(counts.old, counts.seen):
             mine = torch.nonzero(phase.data.labels == label)[:, 0]
             shuffled = mine[torch.randperm(len(mine), generator=phase.generator("class", label))]
-            withheld.append(shuffled[: min(quota, len(mine) - 1)])
+            withheld.append(shuffled[: min(quota, max(1, int(self.share * len(mine))), len(mine) - 1)])
         state.withheld = torch.cat(withheld)
 
     def __str__(self) -> str:

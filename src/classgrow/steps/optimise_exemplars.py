@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.func import functional_call
 from torch.nn import functional
 
-from classgrow.engine.augment import pixels_of, plain
+from classgrow.engine.augment import centre, pixels_of, plain
 from classgrow.memory import TRAIN
 from classgrow.networks.network import Network
 from classgrow.state import State
@@ -63,14 +63,16 @@ class OptimiseExemplars:
         )
         phase.progress.begin("exemplars", batches * self.batch_size)
         for number, (tuned, validation) in enumerate(jobs):
-            memory.images[tuned] = self.optimise(state, phase, tuned, validation, number)
+            pixels = memory.images[tuned]
+            centre(pixels, phase.inputs).copy_(self.optimise(state, phase, tuned, validation, number))
+            memory.images[tuned] = pixels
         phase.progress.end()
         phase.log.remember_seconds += time.perf_counter() - started
 
     def optimise(
         self, state: State, phase: Phase, tuned: Tensor, validation: Callable[[torch.Generator], Batch], job: int
     ) -> Tensor:
-        """The exemplars at these places of the memory, improved, as uint8."""
+        """What the network sees of the exemplars at these places of the memory, improved, as uint8."""
         assert state.memory.images is not None
         network = state.network.eval()
         labels = state.memory.labels[tuned].to(phase.runtime.device)

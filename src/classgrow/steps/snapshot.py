@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 
-from classgrow.state import State
+from classgrow.state import State, restore_network
 from classgrow.steps.phase import Phase
 
 
@@ -26,7 +25,7 @@ class Restart:
     """Forget everything: the network returns to its start (joint training)."""
 
     def run(self, state: State, phase: Phase) -> None:
-        state.network = copy.deepcopy(state.blank).requires_grad_(True)
+        restore_network(state.network, state.blank.state_dict(), {"classes": 0, "newest": 0})
         state.teacher = None
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from torch import nn
 
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.loop import Fit, Training
+from classgrow.networks.fused import for_evaluation
 from classgrow.parts.objective import Composable
 from classgrow.recipes import Recipe, Schedule
 from classgrow.state import State
@@ -39,7 +40,7 @@ class Train:
         set_batch_norm_momentum(state.network, 0.1 if phase.number == 1 else phase.recipe.later_batch_norm_momentum)
         training = Training(
             network=state.network,
-            teacher=state.teacher if self.objective.needs_teacher else None,
+            teacher=for_evaluation(state.teacher) if state.teacher and self.objective.needs_teacher else None,
             data=data,
             objective=self.objective,
             schedule=self.schedule_for(phase),

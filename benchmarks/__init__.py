@@ -1,0 +1,1 @@
+"""Speed, memory, growth: ratios printed with the hardware they were measured on."""

@@ -1,0 +1,223 @@
+"""A learner as a folder others can load: config.json and weights.safetensors, never pickle.
+
+The folder holds all it takes to predict and to go on learning: network, memory, class means, classes, recipe, method.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from torch import nn
+
+from classgrow import __version__, checkpoint
+from classgrow.engine.runtime import Execution
+from classgrow.errors import ClassgrowError
+from classgrow.learner import Learner
+from classgrow.method import Method
+from classgrow.methods import build_method
+from classgrow.methods.catalogue import known_methods
+from classgrow.parts.objective import Composable
+from classgrow.progress import Progress
+from classgrow.recipes import Inputs, Recipe, kind_for, method_options
+from classgrow.state import Tensors
+
+CONFIG_FILE, WEIGHTS_FILE = "config.json", "weights.safetensors"
+
+
+class Config(BaseModel):
+    """What config.json says. `method` or `network` None: a value of the user's own, to be given again at loading."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["classgrow bundle"] = "classgrow bundle"
+    format: Literal[1] = 1
+    classgrow: str = __version__
+    method: str | None
+    options: dict[str, float]
+    formula: str
+    network: str | None
+    memory: int
+    memory_per_class: int | None
+    selection: str | None
+    total_classes: int | None
+    seed: int
+    integer_names: bool
+    classes: list[str]
+    recipe: Recipe
+    inputs: Inputs
+
+
+def save(learner: Learner, folder: Path | str) -> None:
+    """Write the bundle beside `folder`, then put it there in one move; a folder that holds something else stays."""
+    folder = Path(folder).absolute()
+    state = learner.state
+    refuse_strangers(folder)
+    text = describe(learner).model_dump_json(indent=1) + "\n"
+    tensors, plain = state.pack()
+    plain.pop("teacher", None)  # the next phase makes its own
+    tensors = {name: value for name, value in tensors.items() if not name.startswith("teacher.")}
+    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        checkpoint.write_atomically(unfinished / CONFIG_FILE, text.encode())
+        checkpoint.write(unfinished / WEIGHTS_FILE, tensors, {"state": plain, "config": checksum(text.encode())})
+        put_in_place(unfinished, folder)
+    except OSError as error:
+        raise ClassgrowError(f"Could not write {folder} ({error.strerror}): choose another folder.") from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def load(
+    folder: Path | str,
+    method: Method | None = None,
+    network: nn.Module | None = None,
+    execution: Execution | None = None,
+    progress: Progress | None = None,
+) -> Learner:
+    """The learner in a bundle; `method` and `network` are needed where it was made with the user's own."""
+    folder = Path(folder)
+    config, tensors, plain = read(folder)
+    learner = Learner(
+        method_of(config, method, folder),
+        memory=config.memory,
+        memory_per_class=config.memory_per_class,
+        network=network_of(config, network, folder),
+        recipe=config.recipe,
+        inputs=config.inputs,
+        total_classes=config.total_classes,
+        seed=config.seed,
+        selection=config.selection,
+        execution=execution,
+        progress=progress,
+    )
+    learner.integer_names = config.integer_names
+    try:
+        learner.restore((config.inputs.size, config.inputs.size, config.inputs.channels), tensors, plain)
+    except (RuntimeError, KeyError) as error:
+        raise ClassgrowError(
+            f"The weights in {folder} do not fit: give the method and network they were saved with."
+        ) from error
+    return learner
+
+
+def describe(learner: Learner) -> Config:
+    """The learner's settings, the method by name where the catalogue has it."""
+    settings = learner.config()
+    kind = kind_for(learner.inputs.size)
+    name = learner.method.name if settings["method"] is None else settings["method"]
+    options = method_options(name, kind)
+    named = settings["method"] is not None or is_from_catalogue(learner.method, options)
+    return Config(
+        **{**settings, "method": name if named else None},
+        options=options if named else {},
+        formula=learner.method.formula,
+        classes=[label.name for label in learner.state.classes],
+    )
+
+
+def is_from_catalogue(method: Method, options: dict[str, float]) -> bool:
+    """Whether the catalogue's method of that name is the same in head, steps and rule (how it selects aside)."""
+    if method.name not in known_methods():
+        return False
+
+    def same_selection(one: Method) -> str:
+        return spelled_out(one.with_selection(_any_selection))
+
+    return same_selection(method) == same_selection(build_method(method.name, **options))
+
+
+def _any_selection(*_: Any) -> Any:
+    raise NotImplementedError
+
+
+def spelled_out(value: object) -> str:
+    """A method as text: values and losses with their settings, functions by name."""
+    if isinstance(value, Composable):
+        terms = ((one.scale.formula, type(one.term).__name__, vars(one.term)) for one in value.terms())
+        return " + ".join(f"{scale}·{name}({spelled_out(tuple(inside.items()))})" for scale, name, inside in terms)
+    if isinstance(value, tuple):
+        return f"({', '.join(spelled_out(one) for one in value)})"
+    if is_dataclass(value):
+        inside = ", ".join(f"{one.name}={spelled_out(getattr(value, one.name))}" for one in fields(value))
+        return f"{type(value).__name__}({inside})"
+    return getattr(value, "__qualname__", repr(value))
+
+
+def read(folder: Path) -> tuple[Config, Tensors, dict[str, Any]]:
+    """Both files, checked against each other."""
+    for name in (CONFIG_FILE, WEIGHTS_FILE):
+        if not (folder / name).is_file():
+            raise ClassgrowError(f"{folder} is no saved learner ({name} is missing): give the folder that was saved.")
+    try:
+        text = (folder / CONFIG_FILE).read_bytes()
+        tensors, plain = checkpoint.read(folder / WEIGHTS_FILE)
+        if plain.pop("config") != checksum(text):
+            raise ValueError("checksum")
+        return Config.model_validate_json(text), tensors, plain
+    except (ClassgrowError, OSError, KeyError, ValueError, ValidationError) as error:
+        raise ClassgrowError(
+            f"The saved learner in {folder} is damaged or of another version: put back a good copy, or save it again."
+        ) from error
+
+
+def method_of(config: Config, given: Method | None, folder: Path) -> Method:
+    if given is None:
+        if config.method is None:
+            raise ClassgrowError(
+                f"{folder} was saved with a method of your own ({config.formula}): give it as method=."
+            )
+        return build_method(config.method, **config.options)
+    if given.formula != config.formula:
+        raise ClassgrowError(
+            f"{folder} was saved with the method {config.formula}, not {given.formula}: give that one."
+        )
+    return given
+
+
+def network_of(config: Config, given: nn.Module | None, folder: Path) -> nn.Module | str:
+    if given is not None:
+        return given
+    if config.network is None:
+        raise ClassgrowError(f"{folder} was saved with a network of your own: give one of its kind as network=.")
+    return config.network
+
+
+def checksum(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def refuse_strangers(folder: Path) -> None:
+    """Only a new or empty folder, or an earlier bundle, may be written to."""
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if folder.is_symlink() or not folder.is_dir():
+        raise ClassgrowError(f"{folder} is not a folder: choose another place to save to.")
+    strangers = {path.name for path in folder.iterdir()} - {CONFIG_FILE, WEIGHTS_FILE}
+    config = folder / CONFIG_FILE
+    if config.is_file() and '"classgrow bundle"' not in config.read_text(encoding="utf-8", errors="replace"):
+        strangers.add(CONFIG_FILE)
+    if strangers:
+        raise ClassgrowError(f"{folder} holds something else ({min(strangers)}): choose an empty or a new folder.")
+
+
+def put_in_place(unfinished: Path, folder: Path) -> None:
+    """Move the finished bundle to its place; an earlier one steps aside first and comes back if that fails."""
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}.before")
+    if not folder.exists():
+        unfinished.rename(folder)
+        return
+    folder.rename(aside)
+    try:
+        unfinished.rename(folder)
+    except OSError:
+        aside.rename(folder)
+        raise
+    shutil.rmtree(aside)

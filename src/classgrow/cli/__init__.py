@@ -1,0 +1,55 @@
+"""The command line: parse, call, print. Heavy libraries are imported inside the commands, so that help is instant."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from classgrow import __version__
+from classgrow.cli.demo import demo
+from classgrow.cli.methods import methods
+from classgrow.cli.paper import paper
+from classgrow.cli.report import report
+from classgrow.cli.run import run
+from classgrow.cli.show import show
+from classgrow.cli.toy import toy
+from classgrow.errors import ClassgrowError
+
+app = typer.Typer(
+    name="classgrow",
+    help="Class-incremental image learning: classifiers that learn new classes as they arrive.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: its boxes would double the time it takes
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (run, show, methods, demo, paper, report):
+    app.command()(command)
+app.add_typer(toy, name="toy")
+
+
+def print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"classgrow {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", callback=print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
+
+
+def main() -> None:
+    """The console script. What a user can mend is one sentence and exit code 2; anything else keeps its traceback."""
+    try:
+        app(prog_name="classgrow")
+    except ClassgrowError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,58 @@
+"""`classgrow demo`: methods side by side on the digits, with a table and a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from classgrow.cli.options import Device
+
+OUTPUT = Path("demo")
+
+
+def demo(
+    every: Annotated[bool, typer.Option("--all", help="Every method of the catalogue, not only two.")] = False,
+    output: Annotated[Path, typer.Option(help="Where runs and pictures go.")] = OUTPUT,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Runs to average; default 1, with --all 3.")] = None,
+    device: Device = "auto",
+    threads: Annotated[int, typer.Option(min=1, help="Threads; images this small gain nothing from more.")] = 1,
+    epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+) -> None:
+    """Learn ten digits, two at a time, with and without protection against forgetting."""
+    try:
+        carry_out(every, output, seeds or (3 if every else 1), device, threads, epochs)
+    except KeyboardInterrupt:
+        typer.echo("Stopped. The same command goes on from here.", err=True)
+        raise typer.Exit(130) from None
+
+
+def carry_out(every: bool, output: Path, seeds: int, device: str, threads: int, epochs: int | None) -> None:
+    """Run what is not finished yet, then the table and the picture of everything."""
+    from classgrow.cli.live import LiveRun
+    from classgrow.cli.printing import console, print_table
+    from classgrow.cli.tables import comparison_table
+    from classgrow.engine.runtime import decide
+    from classgrow.experiments.demo import PAIR, by_method, run_demo
+    from classgrow.methods import METHODS
+    from classgrow.report.curves import write_curves
+
+    with LiveRun(console()) as live:
+        outcomes = run_demo(
+            output,
+            tuple(METHODS) if every else PAIR,
+            seeds,
+            epochs=epochs,
+            execution=decide(device, threads),
+            progress=live,
+            ready=live.ready,
+            after_phase=live.after_phase,
+        )
+    reused = sum(outcome.already_finished for outcome in outcomes)
+    if reused:
+        typer.echo(f"{reused} of {len(outcomes)} runs were finished before and are shown as recorded in {output}.")
+    groups = by_method(outcomes)
+    print_table(comparison_table(groups))
+    pictures = write_curves(groups, output / "curves", "Ten digits, two at a time: accuracy on all classes seen so far")
+    typer.echo(f"Picture: {' and '.join(str(picture) for picture in pictures)}")

@@ -1,0 +1,34 @@
+"""The edge: tables and lines onto the terminal."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from classgrow.cli.tables import Table
+
+
+@cache
+def console() -> Console:
+    """Plain text where output is not a terminal, and then wide enough for every table."""
+    plain = Console(highlight=False)
+    return plain if plain.is_terminal else Console(highlight=False, width=160)
+
+
+def print_table(table: Table) -> None:
+    """A title, the table, its notes."""
+    shown = RichTable(title=table.title or None, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    for place, name in enumerate(table.columns):
+        shown.add_column(name, justify="left" if place == 0 else "right", no_wrap=True)
+    for row in table.rows:
+        shown.add_row(*row)
+    if table.footer:
+        shown.add_section()
+    for row in table.footer:
+        shown.add_row(*row)
+    console().print(shown)
+    for note in table.notes:
+        console().print(note, style="dim", markup=False)

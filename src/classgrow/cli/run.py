@@ -1,0 +1,123 @@
+"""`classgrow run`: one experiment, from flags or a TOML file."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from classgrow.cli.options import Data, Device, Threads
+
+if TYPE_CHECKING:
+    from classgrow.records.record import Record
+    from classgrow.specs.spec import Spec
+
+OUTPUT = Path("runs")
+
+
+def run(
+    spec_file: Annotated[
+        Path | None, typer.Argument(metavar="SPEC.toml", help="Settings in a TOML file; flags override them.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="cifar100 (default), digits, mnist, ...")] = None,
+    method: Annotated[str | None, typer.Option(help="A name that `classgrow methods` lists; default fgp.")] = None,
+    memory: Annotated[int | None, typer.Option(help="Exemplars in total; default: the paper's.")] = None,
+    memory_per_class: Annotated[int | None, typer.Option(help="Exemplars of each class, instead of --memory.")] = None,
+    first: Annotated[int | None, typer.Option(help="Classes of the first phase.")] = None,
+    step: Annotated[int | None, typer.Option(help="Classes of every later phase.")] = None,
+    order: Annotated[str | None, typer.Option(help="0 to 4 (the published lists), natural, seed:N or a file.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Decides every random draw; default 1.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of the first phase; the schedule scales with it.")] = None,
+    phases: Annotated[int | None, typer.Option(help="Stop after this many phases; more can follow later.")] = None,
+    classes: Annotated[int | None, typer.Option(help="Learn only the first so many classes of the order.")] = None,
+    profile: Annotated[str | None, typer.Option(help="official (each method's own epochs) or matched.")] = None,
+    selection: Annotated[str | None, typer.Option(help="Exemplars by herding (default), random or closest.")] = None,
+    output: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = OUTPUT,
+    data: Data = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    device: Device = "auto",
+    threads: Threads = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Also write scalars and confusion matrices for TensorBoard.")
+    ] = False,
+) -> None:
+    """Run one experiment and record it. Every setting has the paper's value for the data set as its default."""
+    settings = {
+        "dataset": dataset,
+        "method": method,
+        "memory": memory,
+        "memory_per_class": memory_per_class,
+        "first": first,
+        "step": step,
+        "order": order,
+        "seed": seed,
+        "epochs": epochs,
+        "phases": phases,
+        "classes": classes,
+        "profile": profile,
+        "selection": selection,
+    }
+    spec = read_spec(spec_file, settings)
+    try:
+        carry_out(spec, output, data, resume, device, threads, tensorboard)
+    except KeyboardInterrupt:
+        typer.echo(f"Stopped. Go on with: {resume_command(spec, output, data)}", err=True)
+        raise typer.Exit(130) from None
+
+
+def read_spec(spec_file: Path | None, settings: dict[str, Any]) -> Spec:
+    """The settings of the file, if any, under those of the flags."""
+    from classgrow.specs.spec import Spec
+
+    return Spec.from_options(settings) if spec_file is None else Spec.from_toml(spec_file, settings)
+
+
+def resume_command(spec: Spec, output: Path, data: Path | None) -> str:
+    """What to type to go on with a stopped run."""
+    from classgrow.specs.spec import command
+
+    words = [command(spec)]
+    if output != OUTPUT:
+        words.append(f"--output {shlex.quote(str(output))}")
+    if data is not None:
+        words.append(f"--data {shlex.quote(str(data))}")
+    return " ".join([*words, "--resume"])
+
+
+def carry_out(
+    spec: Spec, output: Path, data: Path | None, resume: bool, device: str, threads: int | None, tensorboard: bool
+) -> None:
+    """Run with a live bar; one line per phase, then the table."""
+    from classgrow.cli.live import LiveRun
+    from classgrow.cli.printing import console, print_table
+    from classgrow.cli.tables import run_table
+    from classgrow.engine.runtime import decide
+    from classgrow.experiments.run import run_spec
+    from classgrow.experiments.tensorboard import tensorboard_log
+
+    with LiveRun(console()) as live, tensorboard_log(output if tensorboard else None) as log:
+
+        def after_phase(record: Record) -> None:
+            live.after_phase(record)
+            log(record)
+
+        outcome = run_spec(
+            spec,
+            output,
+            data,
+            resume=resume,
+            execution=decide(device, threads),
+            progress=live,
+            ready=live.ready,
+            after_phase=after_phase,
+        )
+    if outcome.already_finished:
+        typer.echo(
+            f"This run is already finished ({len(outcome.record.phases)} phases): "
+            f"see it with classgrow show {shlex.quote(str(outcome.folder))}"
+        )
+        return
+    print_table(run_table(outcome.record))
+    typer.echo(f"Recorded in {outcome.folder}")

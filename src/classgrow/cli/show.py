@@ -1,0 +1,118 @@
+"""`classgrow show`: what runs recorded, for people or for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from classgrow.records.record import Record
+
+
+def show(
+    path: Annotated[Path, typer.Argument(metavar="RUN_OR_DIR", help="A run's folder, or a folder of runs.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON, for programs.")] = False,
+) -> None:
+    """Show what a run recorded, or a table of all runs below a folder."""
+    from classgrow.records.folder import find_record_files
+    from classgrow.records.record import RECORD_FILE, read_record
+
+    files = find_record_files(path)
+    single = path.is_file() or (path / RECORD_FILE).is_file()
+    runs = [(file.parent, read_record(file)) for file in files]
+    if as_json:
+        contents = [as_json_values(folder, record) for folder, record in runs]
+        typer.echo(json.dumps(contents[0] if single else contents, indent=1, allow_nan=False))
+    elif single:
+        print_run(*runs[0])
+    else:
+        from classgrow.cli.printing import print_table
+        from classgrow.cli.tables import runs_table
+
+        print_table(runs_table(runs))
+
+
+def as_json_values(folder: Path, record: Record) -> dict[str, Any]:
+    """The record, and its summary by every rule (`summary`: by the method's own)."""
+    from dataclasses import asdict
+
+    from classgrow.cli.tables import RULES
+    from classgrow.records.record import to_json
+    from classgrow.records.summary import summary
+
+    return {
+        "folder": str(folder),
+        "summary": asdict(summary(record)),
+        "rules": {rule: asdict(summary(record, rule)) for rule in RULES},
+        "record": to_json(record),
+    }
+
+
+def print_run(folder: Path, record: Record) -> None:
+    """One run for people."""
+    from classgrow.cli.printing import console, print_table
+    from classgrow.cli.tables import detail_table
+
+    for name, text in facts(folder, record):
+        console().print(f"{name + ':':<10} {text}", markup=False, soft_wrap=True)
+    print_table(detail_table(record))
+
+
+def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
+    """What a run was, on what it ran, and how to repeat it: (name, text) in reading order."""
+    from classgrow.cli.live import clock_text
+    from classgrow.specs.spec import Spec, command
+
+    resolved, machine, versions = record.resolved, record.hardware, record.versions
+    recipe = resolved["recipe"]
+    seconds = sum(phase.seconds.total for phase in record.phases)
+    state = {"finished": "finished", "running": "not finished", "failed": "failed"}[record.status]
+    threads = f"{record.execution.threads} thread{'s' if record.execution.threads != 1 else ''}"
+    commit = f", commit {record.code.commit}" if record.code.commit else ""
+    gigabytes = f", {machine.memory_gb} GB" if machine.memory_gb else ""
+    return [
+        ("run", f"{folder} ({state}, {len(record.phases)} of {record.phases_planned} phases)"),
+        ("objective", record.method.formula),
+        ("steps", "; ".join(record.method.steps)),
+        ("rule", record.method.rule),
+        ("data", f"{resolved['dataset']}, classes per phase {sizes_text(record.phase_sizes)}, seed {record.seed}"),
+        ("memory", memory_text(resolved)),
+        (
+            "recipe",
+            f"{recipe['first']['epochs']} epochs, then {recipe['later']['epochs']} a phase, learning rate "
+            f"{recipe['first']['lr']:g}, batches of {recipe['batch_size']} ({resolved['profile']})",
+        ),
+        (
+            "hardware",
+            f"{machine.cpu}, {machine.cores} cores{gigabytes}, {machine.machine}; {record.execution.device}, {threads}",
+        ),
+        (
+            "versions",
+            f"classgrow {record.code.version}{commit}, torch {versions.torch}, numpy {versions.numpy}, "
+            f"python {versions.python}",
+        ),
+        ("time", f"{clock_text(seconds)} (started {record.started})"),
+        ("repeat", command(Spec.from_options(record.spec))),
+    ]
+
+
+def sizes_text(sizes: list[int]) -> str:
+    """[50, 10, 10] as 50 + 2 x 10."""
+    groups: list[list[int]] = []
+    for size in sizes:
+        if groups and groups[-1][1] == size:
+            groups[-1][0] += 1
+        else:
+            groups.append([1, size])
+    return " + ".join(f"{times} x {size}" if times > 1 else str(size) for times, size in groups)
+
+
+def memory_text(resolved: dict[str, Any]) -> str:
+    if resolved["memory"]:
+        return f"{resolved['memory']} exemplars in total, by {resolved['selection']}"
+    if resolved["memory_per_class"]:
+        return f"{resolved['memory_per_class']} exemplars per class, by {resolved['selection']}"
+    return "no limited memory"

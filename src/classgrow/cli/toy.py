@@ -1,0 +1,117 @@
+"""`classgrow toy`: the small experiments and drawings of the paper that need no grid."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from classgrow.cli.options import Data
+
+toy = typer.Typer(no_args_is_help=True, help="The paper's small experiments and drawings.", rich_markup_mode=None)
+Output = Annotated[Path, typer.Option(help="Where pictures and numbers go.")]
+OUTPUT = Path("toy")
+
+
+@toy.command()
+def simulation(
+    output: Output = OUTPUT,
+    seeds: Annotated[int, typer.Option(min=1, help="Starts of each simulation.")] = 20,
+    iterations: Annotated[int, typer.Option(min=1, help="Steps of descent.")] = 5000,
+) -> None:
+    """Points in the plane, 3 to 10 classes: rectified against plain cosine (figure A1)."""
+    from classgrow.cli.live import LiveRun
+    from classgrow.cli.printing import console, print_table
+    from classgrow.cli.tables import Table
+    from classgrow.experiments.toys.simulation import CLASSES, as_json, simulate
+    from classgrow.report.toys import HEAD_NAMES, SETTING, write_simulation
+
+    with LiveRun(console()) as live:
+        live.phases = len(CLASSES)
+        live.begin("simulations of", iterations * len(CLASSES))
+        cases = simulate(seeds=seeds, iterations=iterations, advance=live.advance)
+        live.end()
+    content = as_json(cases, iterations)
+    print_table(
+        Table(
+            columns=("classes", *(f"{name}: {what}" for name in HEAD_NAMES.values() for what in ("angle", "collapse"))),
+            rows=tuple(
+                (str(classes), *(cell for head in HEAD_NAMES for cell in simulation_cells(cases, classes, head)))
+                for classes in CLASSES
+            ),
+            title=f"Smallest angle between two classes and share of starts that collapse, η {SETTING}",
+        )
+    )
+    finish(output, "simulation", content, write_simulation(content, output))
+
+
+def simulation_cells(cases: Any, classes: int, head: str) -> tuple[str, str]:
+    from classgrow.report.toys import SETTING
+
+    case = next(one for one in cases if (one.classes, one.head, one.eta) == (classes, head, SETTING))
+    return f"{sum(case.min_angles) / case.seeds:.0f}°", f"{case.collapsed:.0%}"
+
+
+@toy.command()
+def mnist(
+    output: Output = OUTPUT,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of each training.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Decides every random draw.")] = 1,
+    data: Data = None,
+    images: Annotated[int | None, typer.Option(min=100, hidden=True)] = None,
+) -> None:
+    """Features of three numbers for MNIST's digits: rectified against plain cosine, by t-SNE (figure 3)."""
+    from classgrow.cli.live import LiveRun
+    from classgrow.cli.printing import console, print_table
+    from classgrow.cli.tables import Table, percent
+    from classgrow.experiments.toys.mnist import run_mnist
+    from classgrow.report.toys import HEAD_NAMES, write_mnist
+
+    with LiveRun(console()) as live:
+        live.phases = 1
+        content = run_mnist(data, epochs=epochs, seed=seed, images=images, progress=live)
+    scores = content["scores"]
+    print_table(
+        Table(
+            columns=("head", "mean angle", "smallest angle", "nearest mean", "head's answer"),
+            rows=tuple(
+                (
+                    name,
+                    f"{scores[head]['mean_angle']:.1f}°",
+                    f"{scores[head]['smallest_angle']:.1f}°",
+                    percent(scores[head]["nearest_mean_accuracy"]),
+                    percent(scores[head]["head_accuracy"]),
+                )
+                for head, name in HEAD_NAMES.items()
+            ),
+            title="How far apart ten digits lie in three dimensions: angles between class means, accuracy in %",
+        )
+    )
+    finish(output, "mnist", content, write_mnist(content, output))
+
+
+@toy.command()
+def drawings(
+    output: Output = OUTPUT,
+    seed: Annotated[int, typer.Option(min=0, help="Decides every random draw.")] = 1,
+    epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+) -> None:
+    """The process (figure 1), and the graph of features and classes from a small model (figure 2)."""
+    from classgrow.cli.live import LiveRun
+    from classgrow.cli.printing import console
+    from classgrow.experiments.toys.graph import feature_graph
+    from classgrow.report.drawings import write_drawings
+
+    with LiveRun(console()) as live:
+        live.phases = 2
+        content = feature_graph(epochs=epochs, seed=seed, progress=live)
+    finish(output, "graph", content, write_drawings(content, output))
+
+
+def finish(output: Path, name: str, content: dict[str, Any], paths: list[Path]) -> None:
+    """Keep the numbers behind the pictures, and say where everything is."""
+    numbers = output / f"{name}.json"
+    numbers.write_text(json.dumps(content), encoding="utf-8")
+    typer.echo(f"Written: {', '.join(str(path) for path in [*paths, numbers])}")

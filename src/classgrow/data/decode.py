@@ -1,0 +1,121 @@
+"""One image file's bytes as upright RGB pixels, by the fastest decoder at hand."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, replace
+
+import numpy as np
+from PIL import Image
+
+from classgrow.data.crops import resized, size_with_short_side
+from classgrow.data.images import plain_image
+from classgrow.errors import ClassgrowError
+
+try:
+    import simplejpeg
+except ImportError:  # an extra: pip install 'classgrow[imagenet]'
+    simplejpeg = None
+
+MOST_PIXELS = 180_000_000
+"""Larger pictures are refused: a small file can claim to be one that fills all memory."""
+_ORIENTATION = 274  # the EXIF tag
+
+GREYSCALE, CMYK, TURNED, OTHER_FORMAT = "greyscale", "CMYK", "turned upright (EXIF)", "not a JPEG"
+
+
+class BrokenImageError(Exception):
+    """These bytes are no image that can be used; the text says why."""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Pixels (H, W, 3), and what had to be done to get them ("" for a plain RGB file).
+
+    `full` is the height and width of the upright picture in the file.
+    """
+
+    pixels: np.ndarray
+    note: str
+    full: tuple[int, int]
+
+
+def decoder_name() -> str:
+    """Which decoder JPEGs go through here."""
+    return "Pillow" if simplejpeg is None else "simplejpeg"
+
+
+def decode(content: bytes, short_side: int) -> Decoded:
+    """The image with its short side at most `short_side`, never enlarged.
+
+    JPEGs at least twice too large are decoded at 1/2, 1/4 or 1/8 of their size, which costs a fraction of the time;
+    the rest of the way is antialiased resizing.
+    """
+    decoded = _fast(content, short_side) or _by_pillow(content, short_side)
+    if min(decoded.full) <= short_side:
+        return decoded
+    height, width = size_with_short_side(*decoded.full, short_side)
+    return replace(decoded, pixels=resized(decoded.pixels, height, width).contiguous().numpy())
+
+
+def _fast(content: bytes, short_side: int) -> Decoded | None:
+    """By simplejpeg; None for what it does not do well, which is Pillow's then (also to say what is broken)."""
+    if simplejpeg is None or not simplejpeg.is_jpeg(content):
+        return None
+    try:
+        height, width, colours, _ = simplejpeg.decode_jpeg_header(content)
+        if colours in ("CMYK", "YCCK") or height * width > MOST_PIXELS or _is_turned(content):
+            return None
+        pixels = simplejpeg.decode_jpeg(
+            content, "RGB", min_height=short_side, min_width=short_side, min_factor=2, strict=True
+        )
+    except ValueError:
+        return None
+    return Decoded(pixels, GREYSCALE if colours == "Gray" else "", (height, width))
+
+
+def _is_turned(content: bytes) -> bool:
+    """Whether EXIF data say that the picture is not upright."""
+    if b"Exif\0\0" not in content[:65536]:
+        return False
+    try:
+        with Image.open(io.BytesIO(content)) as image:
+            return image.getexif().get(_ORIENTATION, 1) != 1
+    except Exception:  # EXIF data that nobody can read turn nothing
+        return False
+
+
+def _by_pillow(content: bytes, short_side: int) -> Decoded:
+    try:
+        with Image.open(io.BytesIO(content)) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise BrokenImageError(f"{image.width} x {image.height} pixels are too many")
+            notes, (width, height) = _notes(image), image.size
+            if image.format == "JPEG" and image.mode == "RGB":
+                image.draft("RGB", (short_side, short_side))
+            upright = plain_image(image, "The image").convert("RGB")
+        full = (height, width) if (upright.width > upright.height) == (width > height) else (width, height)
+        return Decoded(np.array(upright), ", ".join(notes), full)
+    except (BrokenImageError, ClassgrowError) as problem:
+        raise BrokenImageError(str(problem)) from problem
+    except Exception as problem:  # decoders fail in many ways on broken bytes
+        raise BrokenImageError(_reason(problem)) from problem
+
+
+def _notes(image: Image.Image) -> list[str]:
+    notes = []
+    if image.format != "JPEG":
+        notes.append(OTHER_FORMAT)
+    if image.mode == "L":
+        notes.append(GREYSCALE)
+    if image.mode == "CMYK":
+        notes.append(CMYK)
+    if image.getexif().get(_ORIENTATION, 1) != 1:
+        notes.append(TURNED)
+    return notes
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, Image.UnidentifiedImageError):
+        return "not an image"
+    return (str(problem).splitlines() or [type(problem).__name__])[0]

@@ -1,0 +1,102 @@
+"""ImageNet-100 as the papers chose it from ImageNet, and mini-ImageNet, which is never called ImageNet-100."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from classgrow.data.cache import SHORT_SIDE
+from classgrow.data.folder import Splits, dataset_from, list_split, list_splits, listed, split_folders
+from classgrow.data.labelled import Dataset
+from classgrow.data.validation_list import list_flat
+from classgrow.errors import ClassgrowError
+from classgrow.progress import Progress, Silent
+
+IMAGENET100, MINI = "imagenet100", "mini-imagenet"
+PLACES = ("", "imagenet100", "imagenet", "ILSVRC2012", "ILSVRC/Data/CLS-LOC")
+MINI_SIDE = 84
+
+
+@cache
+def imagenet_names() -> dict[str, str]:
+    """The 1,000 wnids of ILSVRC-2012 in alphabetical order, each with a readable name."""
+    text = files("classgrow.specs").joinpath("data/imagenet_wnids.csv").read_text(encoding="utf-8")
+    return {row["wnid"]: row["name"] for row in csv.DictReader(text.splitlines())}
+
+
+@cache
+def published_subset() -> tuple[str, ...]:
+    """The wnids of ImageNet-100, in alphabetical order: label k is the k-th.
+
+    METHODS 0.3 (the script of Hou19): numpy's legacy generator, seed 1993, takes 100 of the sorted 1,000 without
+    replacement.
+    """
+    chosen = np.random.RandomState(1993).choice(sorted(imagenet_names()), 100, replace=False)
+    return tuple(sorted(str(wnid) for wnid in chosen))
+
+
+def class_names(wnids: Sequence[str]) -> dict[str, str]:
+    """Readable names where they are known; two classes of the same name (crane, maillot) also carry their wnids."""
+    known = {wnid: imagenet_names().get(wnid, wnid) for wnid in wnids}
+    names = list(known.values())
+    return {wnid: name if names.count(name) == 1 else f"{name} ({wnid})" for wnid, name in known.items()}
+
+
+def load_imagenet100(data_dir: Path, *, strict: bool = False, progress: Progress | None = None) -> Dataset:
+    """The 100 published classes from a folder of ImageNet (or of these classes alone), 256-pixel squares.
+
+    Validation images may be sorted into folders by wnid or lie flat beside a list (see `validation_list`). ClassLabel
+    ids are alphabetical ranks within the 100, names are readable.
+    """
+    splits = imagenet_splits(find_imagenet(data_dir), published_subset())
+    refuse_missing(splits, data_dir)
+    wnids = published_subset()
+    return dataset_from(IMAGENET100, splits, wnids, class_names(wnids), SHORT_SIDE, strict, progress or Silent())
+
+
+def load_mini_imagenet(data_dir: Path, *, strict: bool = False, progress: Progress | None = None) -> Dataset:
+    """The 100 classes of mini-ImageNet, 84-pixel squares: the images as they are."""
+    root = data_dir / MINI if (data_dir / MINI).is_dir() else data_dir
+    splits = list_splits(root)
+    wnids = sorted(splits.train.counts())
+    if len(wnids) != 100:
+        raise ClassgrowError(
+            f"mini-ImageNet has 100 classes and {root} holds {len(wnids)}: name its folder with --data."
+        )
+    return dataset_from(MINI, splits, wnids, class_names(wnids), MINI_SIDE, strict, progress or Silent())
+
+
+def find_imagenet(data_dir: Path) -> Path:
+    """The folder that holds train and val: `data_dir`, or one of the usual places in it."""
+    for place in PLACES:
+        if (data_dir / place / "train").is_dir():
+            return data_dir / place
+    raise ClassgrowError(
+        f"{data_dir} does not hold ImageNet: name the folder with train/<wnid>/ and val/ in it with --data."
+    )
+
+
+def imagenet_splits(root: Path, wnids: Sequence[str]) -> Splits:
+    """The files of these classes; the validation images in class folders or flat."""
+    train, test = split_folders(root)
+    train_files = list_split(train, root, wnids)
+    if any(path.is_dir() for path in test.iterdir()):
+        return Splits(train_files, list_split(test, root, wnids))
+    return Splits(train_files, list_flat(test, root, sorted(imagenet_names())).of(wnids))
+
+
+def refuse_missing(splits: Splits, data_dir: Path) -> None:
+    """ImageNet-100 is these 100 classes and no others."""
+    for title, listing in (("train", splits.train), ("val", splits.test)):
+        present = listing.counts()
+        missing = [wnid for wnid in published_subset() if wnid not in present]
+        if missing:
+            raise ClassgrowError(
+                f"{data_dir} lacks {len(missing)} of the 100 classes of ImageNet-100 in {title} ({listed(missing)}): "
+                "add them; for other classes use the data set folder, or mini-imagenet."
+            )

@@ -1,0 +1,57 @@
+"""Work on images in threads: decoding, resizing and checksums all let go of Python's lock."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+MOST_THREADS = 16
+
+
+def thread_count() -> int:
+    """One thread per processor this process may use, 16 at most."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(MOST_THREADS, available)
+
+
+def shared_pool() -> ThreadPoolExecutor:
+    """The threads of this process; a forked process gets its own."""
+    return _pool(os.getpid())
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(thread_count(), thread_name_prefix="classgrow-reader")
+
+
+def ahead(pool: Executor, work: Callable[[Item], Result], items: Iterable[Item], window: int) -> Iterator[Result]:
+    """The results of `work` on `items`, in their order, with up to `window` of them begun before they are needed."""
+    begun: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            begun.append(pool.submit(work, item))
+            if len(begun) > window:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+    finally:
+        for future in begun:
+            future.cancel()
+
+
+def over_slices(work: Callable[[range], None], count: int) -> None:
+    """Run `work` on slices that together are range(count); where it fails, the first error is raised."""
+    threads = thread_count()
+    if threads == 1 or count < 2 * threads:
+        work(range(count))
+        return
+    size = -(-count // (4 * threads))
+    slices = [range(start, min(start + size, count)) for start in range(0, count, size)]
+    for _ in ahead(shared_pool(), work, slices, len(slices)):
+        pass

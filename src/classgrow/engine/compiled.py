@@ -1,0 +1,44 @@
+"""When a compiled training step repays its warm-up, and the step itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+Compile = Literal["auto", "on", "off"]
+
+REPAID_AFTER = {"resnet32": 400_000, "resnet18": 60_000}
+"""Training images from which compiling saves more than twice its warm-up (a minute or so); absent: never."""
+
+
+def compiler_found() -> bool:
+    """Whether a C++ compiler is at hand, which compiled CPU code needs."""
+    names = (os.environ.get("CXX"), "g++", "clang++", "c++", "cl")
+    return any(shutil.which(name) for name in names if name)
+
+
+def decide_compile(wish: Compile, backbone: str, planned_images: int, device: str) -> tuple[bool, str | None]:
+    """Whether to compile, and one line to tell where a wish cannot be met. Decided once per run and stored."""
+    wanted = wish == "on" or (wish == "auto" and planned_images >= REPAID_AFTER.get(backbone, planned_images + 1))
+    if wanted and device == "cpu" and not compiler_found():
+        return False, "No C++ compiler was found, so the run is not compiled; install g++ to make it faster."
+    return wanted and device != "mps", None
+
+
+class CompiledBackbones:
+    """Compiled forms of backbones, made on first use and kept: a growing head or a new phase compiles nothing again."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[nn.Module, Callable[[Tensor], Tensor]]] = {}
+
+    def __call__(self, backbone: nn.Module) -> Callable[[Tensor], Tensor]:
+        if id(backbone) not in self._known:
+            on_gpu = next(backbone.parameters()).device.type == "cuda"
+            mode = "reduce-overhead" if on_gpu else "default"  # CUDA graphs
+            self._known[id(backbone)] = backbone, torch.compile(backbone, dynamic=False, mode=mode)
+        return self._known[id(backbone)][1]

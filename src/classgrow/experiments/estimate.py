@@ -1,0 +1,101 @@
+"""How long runs will take on this machine: from a few training steps, measured once and kept."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from classgrow.checkpoint import write_atomically
+from classgrow.data.labelled import LabelledImages
+from classgrow.engine.loop import Training, make_optimiser
+from classgrow.engine.runtime import Runtime, decide
+from classgrow.errors import ClassgrowError
+from classgrow.experiments.outline import KNOWN, Outline
+from classgrow.methods import build_method
+from classgrow.networks.catalogue import BY_KIND, build_backbone
+from classgrow.networks.network import Network
+from classgrow.progress import Silent
+from classgrow.recipes import Kind, Schedule, inputs_for, recipe_for
+from classgrow.records.environment import hardware, versions
+from classgrow.seeds import generator, seeded
+from classgrow.state import frozen_copy
+from classgrow.steps import Train
+from classgrow.views import ClassCounts
+
+SPEED_FILE = "speed.json"
+DATASET: dict[Kind, str] = {"digits": "digits", "cifar": "cifar100", "imagenet": "imagenet100"}
+BATCH: dict[Kind, int] = {"digits": 32, "cifar": 64, "imagenet": 8}
+STEPS = 4
+"""Measured steps, of which the fastest counts: others may have been disturbed, and the first also sets things up."""
+ALONE = 0.75
+"""A step without a teacher: forward and backward are three parts, the teacher's forward is the fourth."""
+
+
+def step_seconds(kind: Kind) -> float:
+    """Seconds for one image in a training step of FGP with a teacher (two forward passes, one backward)."""
+    method, dataset, batch = build_method("fgp"), DATASET[kind], BATCH[kind]
+    height, width, channels = KNOWN[dataset].shape
+    draws = generator(1, "speed")
+    images = torch.randint(0, 256, (batch, height, width, channels), dtype=torch.uint8, generator=draws)
+    data = LabelledImages.from_arrays(images, torch.arange(batch) % 20, [str(label) for label in range(20)])
+    with seeded(1, "speed"):
+        backbone = build_backbone(BY_KIND[kind], channels, method.last_relu)
+        network = Network(backbone, method.head.build(int(backbone.features)))  # type: ignore[arg-type]
+        network.head.grow(10)
+        teacher = frozen_copy(network)
+        network.head.grow(10)
+    runtime = Runtime(decide())
+    recipe = recipe_for(method.recipe, kind)
+    training = Training(
+        network=network.to(runtime.device, memory_format=torch.channels_last),  # type: ignore[call-overload]
+        teacher=teacher.to(runtime.device, memory_format=torch.channels_last),  # type: ignore[call-overload]
+        data=data,
+        objective=next(step for step in method.steps if isinstance(step, Train)).objective,
+        schedule=Schedule(1, 0.01, (), 1.0),
+        recipe=replace(recipe, batch_size=batch),
+        inputs=inputs_for(dataset, (height, width, channels)),
+        counts=ClassCounts(10, 10),
+        blocks=(10, 10),
+        runtime=runtime,
+        seed=1,
+        place=("speed",),
+    )
+    optimiser = make_optimiser(network, recipe)
+    seconds = []
+    for step in range(STEPS):
+        started = time.perf_counter()
+        training.epoch(optimiser, step, Silent())
+        seconds.append(time.perf_counter() - started)
+    return min(seconds) / batch
+
+
+def speeds(kinds: Iterable[Kind], output: Path) -> dict[Kind, float]:
+    """Seconds per image for each kind of network: from the output folder if measured on this machine before, else
+    measured now and kept there if that folder exists."""
+    machine = {"cpu": hardware().cpu, "cores": hardware().cores, "torch": versions().torch}
+    machine["device"] = decide().device
+    known: dict[Kind, float] = {}
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        content = json.loads((output / SPEED_FILE).read_text(encoding="utf-8"))
+        known = content["seconds_per_image"] if content["machine"] == machine else {}
+    missing = [kind for kind in dict.fromkeys(kinds) if kind not in known]
+    for kind in missing:
+        known[kind] = step_seconds(kind)
+    if missing and output.is_dir():
+        with suppress(OSError, ClassgrowError):
+            content = {"machine": machine, "seconds_per_image": known}
+            write_atomically(output / SPEED_FILE, json.dumps(content, indent=1).encode())
+    return known
+
+
+def training_seconds(run: Outline, speed: dict[Kind, float], phases_done: int = 0) -> float:
+    """The training that is left in a run, in seconds; the first phase has no teacher."""
+    images = sum(run.images[phases_done:])
+    spared = (1 - ALONE) * run.images[0] if phases_done == 0 else 0.0
+    return speed[run.kind] * (images - spared)

@@ -1,0 +1,1 @@
+"""Small experiments of the paper that need no grid."""

@@ -1,0 +1,141 @@
+"""Records for other tools: CSV, and a pandas DataFrame in one call."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from classgrow import metrics
+from classgrow.errors import ClassgrowError
+from classgrow.records.record import PhaseRecord, Record, RuleName
+
+if TYPE_CHECKING:
+    import pandas
+
+COLUMNS = (
+    "identity",
+    "dataset",
+    "method",
+    "profile",
+    "memory",
+    "memory_per_class",
+    "first",
+    "step",
+    "classes",
+    "order",
+    "seed",
+    "epochs",
+    "selection",
+    "status",
+    "phase",
+    "classes_seen",
+    "rule",
+    "is_headline",
+    "accuracy",
+    "class_mean_accuracy",
+    "average_so_far",
+    "forgetting",
+    "phase_accuracy_mad",
+    "exemplars",
+    "held_out",
+    "training_images",
+    "loss",
+    "train_seconds",
+    "total_seconds",
+    "images_per_second",
+    "code_version",
+    "commit",
+    "cpu",
+)
+
+
+def rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+    """One row for each run, phase and rule the method has. Accuracies are fractions; a missing number is None."""
+    for record in records:
+        run = _run_columns(record)
+        for phase in record.phases:
+            for rule, result in phase.rules.items():
+                if result is not None:
+                    yield run | _phase_columns(record, phase) | _rule_columns(record, phase, rule)
+
+
+def to_csv(records: Iterable[Record], path: Path | str) -> Path:
+    """Write `rows` as CSV; a missing number is an empty field. Returns the path."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows(records))
+    return path
+
+
+def to_dataframe(records: Iterable[Record]) -> pandas.DataFrame:
+    """`rows` as a pandas DataFrame."""
+    try:
+        import pandas
+    except ImportError:
+        raise ClassgrowError("pandas is not installed: pip install 'classgrow[pandas]'.") from None
+    return pandas.DataFrame(list(rows(records)), columns=list(COLUMNS))
+
+
+def _run_columns(record: Record) -> dict[str, Any]:
+    spec, resolved = record.spec, record.resolved
+    sizes = record.phase_sizes
+    return {
+        "identity": record.identity,
+        "dataset": resolved.get("dataset", spec.get("dataset")),
+        "method": resolved.get("method", record.method.name),
+        "profile": resolved.get("profile", spec.get("profile")),
+        "memory": resolved.get("memory"),
+        "memory_per_class": resolved.get("memory_per_class"),
+        "first": sizes[0],
+        "step": sizes[1] if len(sizes) > 1 else None,
+        "classes": sum(sizes),
+        "order": spec.get("order"),
+        "seed": record.seed,
+        "epochs": resolved.get("recipe", {}).get("first", {}).get("epochs"),
+        "selection": resolved.get("selection"),
+        "status": record.status,
+        "code_version": record.code.version,
+        "commit": record.code.commit,
+        "cpu": record.hardware.cpu,
+    }
+
+
+def _phase_columns(record: Record, phase: PhaseRecord) -> dict[str, Any]:
+    return {
+        "phase": phase.phase,
+        "classes_seen": phase.classes_seen,
+        "exemplars": phase.exemplars,
+        "held_out": phase.held_out,
+        "training_images": phase.training_images,
+        "loss": phase.loss,
+        "train_seconds": phase.seconds.train,
+        "total_seconds": phase.seconds.total,
+        "images_per_second": phase.images_per_second,
+    }
+
+
+def _rule_columns(record: Record, phase: PhaseRecord, rule: RuleName) -> dict[str, Any]:
+    """The numbers by one rule as they stand after this phase."""
+    until = record.phases[: phase.phase]
+    matrix = [earlier.per_class(rule) for earlier in until]
+    accuracies = [
+        None if row is None else metrics.incremental_accuracy(row, earlier.test_counts)
+        for row, earlier in zip(matrix, until, strict=True)
+    ]
+    last = phase.per_class(rule)
+    assert last is not None  # only rules with a result are asked for
+    groups = metrics.phase_accuracy(last, phase.test_counts, record.phase_sizes[: phase.phase])
+    return {
+        "rule": rule,
+        "is_headline": rule == record.headline,
+        "accuracy": accuracies[-1],
+        "class_mean_accuracy": metrics.macro_accuracy(last),
+        "average_so_far": metrics.average_incremental_accuracy(accuracies),
+        "forgetting": metrics.forgetting(matrix),
+        "phase_accuracy_mad": metrics.mean_absolute_deviation(groups),
+    }

@@ -1,0 +1,154 @@
+"""`classgrow report`: from a folder of records to a folder with tables, figures and pages."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from classgrow.errors import ClassgrowError
+from classgrow.records.folder import find_record_files
+from classgrow.records.record import read_record
+from classgrow.report.comparisons import comparison_tables
+from classgrow.report.figures import write_figure
+from classgrow.report.gather import Run, gather, run_of
+from classgrow.report.page import Content, index_page, run_html
+from classgrow.report.panels import own_figures, paper_figures
+from classgrow.report.tables import own_tables, paper_tables
+from classgrow.report.trade_offs import trade_off_figures
+from classgrow.report.writers import AnyTable, write_table
+
+MARKER = "classgrow-report.json"
+"""A folder with this file is a report, and may be replaced by a newer one."""
+PARTS = (MARKER, "index.html", "tables", "figures", "runs")
+MOST_OWN_FIGURES = 16
+_SAFE = re.compile(r"[0-9A-Za-z_-]+")
+
+
+@dataclass(frozen=True)
+class ReportSummary:
+    """What was made."""
+
+    output: Path
+    runs: int
+    complete: int
+    tables: int
+    figures: int
+    problems: tuple[str, ...]
+
+    @property
+    def index(self) -> Path:
+        return self.output / "index.html"
+
+
+def make_report(path: Path | str, output: Path | str) -> ReportSummary:
+    """Read the records at `path` and write the report into `output`.
+
+    A report that is there already is replaced, in one go at the end; a folder that holds anything else is refused.
+    A record that cannot be read is named in the report and does not stop it; if none can, that is a ClassgrowError.
+    """
+    files = find_record_files(path)
+    output = Path(output)
+    check_output(output)
+    with _draft_beside(output) as draft:
+        for name in ("tables", "figures", "runs"):
+            (draft / name).mkdir()
+        runs, problems = write_runs(files, draft / "runs")
+        content = write_content(runs, problems, draft)
+        tables = (*content.tables, *content.own_tables, *content.comparisons)
+        figures = (*content.figures, *content.own_figures, *content.trade_offs)
+        found = content.results.runs
+        made = ReportSummary(
+            output, len(found), sum(run.complete for run in found), len(tables), len(figures), tuple(problems)
+        )
+        marker = {"made_by": "classgrow report", "runs": made.runs, "tables": made.tables, "figures": made.figures}
+        (draft / MARKER).write_text(json.dumps(marker, indent=1) + "\n", encoding="utf-8")
+        _replace(draft, output)
+    return made
+
+
+@contextmanager
+def _draft_beside(output: Path) -> Iterator[Path]:
+    """A folder that is gone afterwards, on the same disk as `output`."""
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        temporary = tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent)
+    except OSError as error:
+        raise ClassgrowError(f"Cannot write beside {output} ({error.strerror}): choose another --output.") from error
+    with temporary as name:
+        yield Path(name)
+
+
+def check_output(output: Path) -> None:
+    """Refuses a place that is not free, empty or a report."""
+    if output.exists() and not output.is_dir():
+        raise ClassgrowError(f"{output} is a file: choose another --output.")
+    if output.is_dir() and any(output.iterdir()) and not (output / MARKER).is_file():
+        raise ClassgrowError(f"{output} holds something that is not a report: choose another --output.")
+
+
+def write_runs(files: list[Path], folder: Path) -> tuple[list[Run], list[str]]:
+    """A page for each record, one at a time: of a record only its few numbers stay in memory."""
+    best: dict[str, Run] = {}
+    problems = []
+    for file in files:
+        try:
+            record = read_record(file)
+        except ClassgrowError as error:
+            problems.append(str(error))
+            continue
+        if not _SAFE.fullmatch(record.identity):  # it becomes a file name
+            problems.append(f"The record {file} has the odd identity {record.identity!r}: run the experiment again.")
+            continue
+        run = run_of(record)
+        known = best.get(run.identity)
+        if known is None or run.phases_done > known.phases_done:
+            best[run.identity] = run
+            (folder / f"{run.identity}.html").write_text(run_html(record, run), encoding="utf-8")
+    if not best:
+        raise ClassgrowError(problems[0])
+    return list(best.values()), problems
+
+
+def write_content(runs: list[Run], problems: list[str], folder: Path) -> Content:
+    """Tables, figures and the first page."""
+    results = gather(runs)
+    own, left_out = own_figures(results, MOST_OWN_FIGURES)
+    content = Content(
+        results=results,
+        tables=tuple(paper_tables(results)),
+        own_tables=tuple(own_tables(results)),
+        figures=tuple(paper_figures(results)),
+        own_figures=tuple(own),
+        trade_offs=tuple(trade_off_figures(results)),
+        comparisons=tuple(comparison_tables(results)),
+        problems=tuple(problems),
+        settings_without_figure=left_out,
+    )
+    tables: list[AnyTable] = [*content.tables, *content.own_tables, *content.comparisons]
+    for table in tables:
+        write_table(table, folder / "tables")
+    for figure in (*content.figures, *content.own_figures, *content.trade_offs):
+        write_figure(figure, folder / "figures")
+    (folder / "index.html").write_text(index_page(content), encoding="utf-8")
+    return content
+
+
+def _replace(draft: Path, output: Path) -> None:
+    """Put the new parts where the old ones were; anything a person added beside them stays."""
+    try:
+        output.mkdir(exist_ok=True)
+        for name in PARTS:
+            old = output / name
+            if old.is_dir():
+                shutil.rmtree(old)
+            elif old.exists():
+                old.unlink()
+            (draft / name).rename(old)
+    except OSError as error:
+        raise ClassgrowError(f"Cannot write to {output} ({error.strerror}): choose another --output.") from error

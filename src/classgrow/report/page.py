@@ -1,0 +1,126 @@
+"""The pages: templates filled with values. Everything a page needs is inside it or beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from classgrow.records.record import Record
+from classgrow.report.comparisons import ComparisonTable, interval_text, p_text
+from classgrow.report.gather import Results, Run
+from classgrow.report.names import MISSING, dataset_title, label
+from classgrow.report.panels import FigureData
+from classgrow.report.run_page import run_view
+from classgrow.report.tables import Column, Table
+from classgrow.report.writers import number, signed
+from classgrow.specs.paper import ITEMS
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that the first page shows."""
+
+    results: Results
+    tables: tuple[Table, ...]
+    own_tables: tuple[Table, ...]
+    figures: tuple[FigureData, ...]
+    own_figures: tuple[FigureData, ...]
+    trade_offs: tuple[FigureData, ...]
+    comparisons: tuple[ComparisonTable, ...]
+    problems: tuple[str, ...]
+    settings_without_figure: int = 0
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("classgrow.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "signed": lambda value: signed(value).replace("-", "−"),
+        "percent": lambda value: number(None if value is None else 100 * value),
+        "label": label,
+        "dataset": dataset_title,
+        "duration": duration,
+        "interval": lambda result: interval_text(result).replace("-", "−"),
+        "p_value": p_text,
+        "moment": lambda text: text[:16].replace("T", " ") if text else MISSING,
+    }
+    environment.globals["MISSING"] = MISSING
+    return environment
+
+
+def duration(seconds: float | None) -> str:
+    """ "42 s", "7.5 min", "3.2 h"; nothing measured is a dash."""
+    if not seconds:
+        return MISSING
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
+
+
+def index_page(content: Content) -> str:
+    """The first page."""
+    runs = content.results.runs
+    return (
+        _environment()
+        .get_template("index.html")
+        .render(
+            content=content,
+            shortened=shortened(content),
+            not_run=not_run(content),
+            blocks=blocks,
+            runs=sorted(runs, key=_run_order),
+            complete=[run for run in runs if run.complete],
+            failed=[run for run in runs if run.status == "failed"],
+            unfinished=[run for run in runs if not run.complete and run.status != "failed"],
+            methods=len({run.method for run in runs}),
+            seconds=sum(run.seconds or 0 for run in runs),
+        )
+    )
+
+
+def run_html(record: Record, run: Run) -> str:
+    """The page of one run."""
+    return _environment().get_template("run.html").render(**run_view(record, run))
+
+
+def blocks(table: Table) -> list[tuple[str, list[tuple[int, Column]]]]:
+    """A table's columns by data set: each becomes a table of its own on the page, so that it fits."""
+    places = list(enumerate(table.columns))
+    return [(group, list(members)) for group, members in groupby(places, key=lambda pair: pair[1].group)]
+
+
+def shortened(content: Content) -> list[tuple[str, list[Table]]]:
+    """Each sentence about what was shortened, with the tables it holds for."""
+    found: dict[str, list[Table]] = {}
+    for table in (*content.tables, *content.own_tables):
+        found.setdefault(table.words, []).append(table)
+    return list(found.items())
+
+
+def not_run(content: Content) -> list[tuple[str, str]]:
+    """Tables and figures of the paper that no finished run belongs to."""
+    made = [table.name for table in content.tables] + [figure.name for figure in content.figures]
+    return [
+        (_number(item.name), item.title)
+        for item in ITEMS.values()
+        if item.has_runs and not any(name == item.name or name.startswith(f"{item.name}-") for name in made)
+    ]
+
+
+def _number(name: str) -> str:
+    return name.replace("table", "Table ").replace("figure", "Figure ")
+
+
+def _run_order(run: Run) -> tuple[Any, ...]:
+    return (run.regimen.slug, run.setting.slug, run.method, run.order, run.seed)

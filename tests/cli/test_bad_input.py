@@ -1,0 +1,81 @@
+"""Bad input: exit 2, one sentence with the way out, no traceback, nothing overwritten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SMALL = ("--dataset", "digits", "--classes", "6", "--phases", "2", "--epochs", "4", "--threads", "1")
+
+
+def test_unknown_key_in_a_file_names_the_nearest(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    spec = tmp_path / "spec.toml"
+    spec.write_text('dataset = "digits"\nmemmory = 20\n')
+    refused(classgrow("run", spec, "--output", tmp_path / "runs"), "'memmory'", "Did you mean 'memory'?")
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("dataset = ", ("not valid TOML",)),
+        ('epochs = "ten"\n', ("epochs = 'ten'", "a whole number")),
+        ('profile = "oficial"\n', ("profile = 'oficial'", "official")),
+    ],
+)
+def test_bad_files(classgrow, refused, tmp_path: Path, text: str, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    spec = tmp_path / "spec.toml"
+    spec.write_text(text)
+    refused(classgrow("run", spec), *words)
+
+
+def test_missing_file(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    refused(classgrow("run", tmp_path / "absent.toml"), "absent.toml", "check the path")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--dataset", "digits", "--method", "fpg"), ("'fpg'", "Did you mean 'fgp'?")),
+        (("--dataset", "digit"), ("'digit'", "Did you mean 'digits'?")),
+        (("--dataset", "digits", "--memory", "7"), ("7 exemplars cannot cover 10 classes", "--memory to at least 10")),
+        (("--dataset", "digits", "--device", "abacus"), ("'abacus'", "--device auto or cpu")),
+        (("--data", "no/such/folder"), ("no/such/folder", "--data")),
+    ],
+)
+def test_bad_settings(classgrow, refused, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    refused(classgrow("run", *arguments, "--output", tmp_path / "runs"), *words)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_corrupt_cifar_file(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    folder = tmp_path / "cifar-100-python"
+    folder.mkdir()
+    for name in ("train", "test", "meta"):
+        (folder / name).write_bytes(b"not the canonical bytes")
+    done = classgrow("run", "--dataset", "cifar100", "--output", tmp_path / "runs", CLASSGROW_DATA=str(tmp_path))
+    refused(done, "md5", "unpack or download it again")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_output_is_a_file(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    output = tmp_path / "runs"
+    output.write_text("precious")
+    refused(classgrow("run", *SMALL, "--output", output), str(output), "choose another --output")
+    assert output.read_text() == "precious"
+
+
+def test_output_holds_something_else(classgrow, refused, finished: tuple[Path, str], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """The run's own folder name is taken by somebody else's things."""
+    taken = tmp_path / finished[0].name
+    taken.mkdir()
+    (taken / "precious.txt").write_text("mine")
+    refused(classgrow("run", *SMALL, "--output", tmp_path), "precious.txt", "choose another --output")
+    assert [path.name for path in taken.iterdir()] == ["precious.txt"]
+    assert (taken / "precious.txt").read_text() == "mine"
+
+
+def test_show_of_nothing(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    refused(classgrow("show", tmp_path), "holds no record")
+    refused(classgrow("show", tmp_path / "absent", "--json"), "absent", "check the path")

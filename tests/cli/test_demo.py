@@ -1,0 +1,37 @@
+"""`classgrow demo`: two methods side by side, a table, a picture; a second call reuses what is there."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+from classgrow.records.folder import find_records
+from classgrow.records.summary import summary
+
+
+def test_demo_and_demo_again(classgrow, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    output = tmp_path / "demo"
+    first = classgrow("demo", "--epochs", "1", "--threads", "1", "--output", output)
+    assert first.returncode == 0, first.stderr
+    records = {record.method.name: record for record in find_records(output)}
+    assert sorted(records) == ["fgp", "finetune"]
+    for name, record in records.items():
+        numbers = summary(record)
+        (row,) = [line.split() for line in first.stdout.splitlines() if line.startswith(f"  {name} ")]
+        expected = [*numbers.curve, numbers.average, numbers.forgetting, numbers.mad]
+        assert row[1:] == [f"{100 * value:.1f}" for value in expected if value is not None]
+    assert "nearest mean –, raw mean –" in first.stdout  # fine-tuning keeps no memory: missing, not zero
+
+    picture = (output / "curves.png").read_bytes()
+    width, height = struct.unpack(">II", picture[16:24])
+    assert picture.startswith(b"\x89PNG") and (width, height) == (1216, 672)
+    assert (output / "curves.svg").read_text().startswith("<?xml")
+
+    again = classgrow("demo", "--epochs", "1", "--threads", "1", "--output", output)
+    assert again.returncode == 0, again.stderr
+    assert "2 of 2 runs were finished before" in again.stdout
+    assert "phase 1/5" not in again.stdout
+    assert [line for line in again.stdout.splitlines() if "  fgp " in line] == [
+        line for line in first.stdout.splitlines() if line.startswith("  fgp ")
+    ]
+    assert (output / "curves.png").read_bytes() == picture

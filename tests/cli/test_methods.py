@@ -1,0 +1,47 @@
+"""`classgrow methods`: the catalogue and its cards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from classgrow.methods import METHODS, build_method
+from classgrow.methods.cards import card, write_cards
+
+
+def test_the_list_and_a_card(classgrow, refused) -> None:  # type: ignore[no-untyped-def]
+    listed = classgrow("methods").stdout.splitlines()
+    assert listed[:3] == [
+        "fgp",
+        "  BCE(σ(a), y) + 0.1·√(old/seen)·Σ_old exp(−d*/2)·(d − d*)²",
+        "  Class-incremental Learning with Rectified Feature-Graph Preservation, 2020",
+    ]
+    assert [line for line in listed if not line.startswith(" ")] == list(METHODS)
+    refused(classgrow("methods", "icrl"), "'icrl'", "Did you mean 'icarl'?")
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_a_card_says_what_the_method_is(name: str) -> None:
+    method = build_method(name)
+    text = card(method)
+    assert text.startswith(f"# {name}\n")
+    for heading in ("Objective", "Head", "Steps of a phase", "Rule", "Recipe", "Where we depart, and why"):
+        assert f"\n## {heading}\n" in text
+    assert f"    {method.formula}\n" in text
+    assert f"{len(method.steps)}. {method.steps[-1]}" in text
+    assert all(f"- {departure}" in text for departure in method.source.departures)
+    assert text.count("| official |") == text.count("| matched |") == 3
+
+
+def test_fgp_card_holds_its_recipe() -> None:
+    assert "| official | 70 × 2 (50, 64 → × 0.2) | 70 × 2 (50, 64 → × 0.2) | – | 128 | 1e-05 |" in card(
+        build_method("fgp")
+    )
+
+
+def test_the_cards_in_the_documentation_are_current(tmp_path: Path) -> None:
+    """Mend with `python -m classgrow.methods.cards docs/methods`."""
+    folder = Path(__file__).parents[2] / "docs" / "methods"
+    fresh = {path.name: path.read_text() for path in write_cards(tmp_path)}
+    assert {path.name: path.read_text() for path in folder.glob("*.md")} == fresh

@@ -1,0 +1,48 @@
+"""`classgrow show`: what a run recorded, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from classgrow.records.record import RECORD_FILE, read_record, to_json
+
+
+def test_a_run_for_people(classgrow, finished: tuple[Path, str]) -> None:  # type: ignore[no-untyped-def]
+    folder = finished[0]
+    record = read_record(folder / RECORD_FILE)
+    done = classgrow("show", folder)
+    assert done.returncode == 0, done.stderr
+    facts = dict(line.split(":", 1) for line in done.stdout.splitlines()[:11])
+    assert facts["objective"].strip() == record.method.formula
+    assert "finished, 2 of 2 phases" in facts["run"]
+    assert facts["data"].strip() == "digits, classes per phase 3 x 2, seed 1"
+    assert facts["memory"].strip() == "50 exemplars in total, by herding"
+    assert record.hardware.cpu in facts["hardware"] and "1 thread" in facts["hardware"]
+    assert facts["repeat"].strip() == (
+        "classgrow run --dataset digits --method fgp --seed 1 --epochs 4 --classes 6 --phases 2"
+    )
+    assert "nearest mean*" in done.stdout and "images/s" in done.stdout
+
+
+def test_a_run_for_programs(classgrow, finished: tuple[Path, str]) -> None:  # type: ignore[no-untyped-def]
+    folder = finished[0]
+    done = classgrow("show", folder, "--json")
+    content = json.loads(done.stdout)
+    record = read_record(folder / RECORD_FILE)
+    assert done.stderr == ""
+    assert content["record"] == to_json(record)
+    assert content["summary"] == content["rules"]["nearest"]
+    last = record.phases[-1].rules["head"]
+    assert last is not None
+    assert abs(content["rules"]["head"]["final"] - last.accuracy) < 1e-12
+
+
+def test_a_folder_of_runs(classgrow, finished: tuple[Path, str]) -> None:  # type: ignore[no-untyped-def]
+    folder = finished[0]
+    people = classgrow("show", folder.parent)
+    assert people.returncode == 0, people.stderr
+    (row,) = [line.split() for line in people.stdout.splitlines() if folder.name in line]
+    assert row[:6] == [folder.name, "digits", "fgp", "50", "1", "2/2"]
+    programs = json.loads(classgrow("show", folder.parent, "--json").stdout)
+    assert [run["record"]["identity"] for run in programs] == [folder.name]

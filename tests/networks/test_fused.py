@@ -1,0 +1,83 @@
+"""The fused evaluation path says what the plain one says."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from classgrow.networks.fused import FusedResNet, for_evaluation, fused
+from classgrow.networks.network import Network
+from classgrow.networks.resnet_cifar import CifarResNet, resnet32
+from classgrow.networks.resnet_imagenet import resnet18
+from classgrow.networks.small import SmallNet
+from classgrow.parts.heads import CosineHead
+
+BACKBONES = {
+    "small": (lambda: SmallNet(1), (6, 1, 8, 8)),
+    "resnet32": (lambda: resnet32(), (6, 3, 32, 32)),
+    "resnet32 with last ReLU and projections": (lambda: resnet32(last_relu=True, project=True), (6, 3, 32, 32)),
+    "resnet18": (lambda: resnet18(), (2, 3, 64, 64)),
+}
+
+
+def lived_in(backbone: nn.Module, shape: tuple[int, ...]) -> nn.Module:
+    """A backbone whose batch norm has statistics, scales and shifts of its own."""
+    with torch.no_grad():
+        for module in backbone.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.weight.uniform_(0.5, 1.5)
+                module.bias.normal_()
+        for _ in range(3):
+            backbone.train()(torch.randn(*shape))
+    return backbone.eval()
+
+
+@pytest.mark.parametrize("name", BACKBONES)
+def test_features_agree_with_the_plain_backbone(name: str) -> None:
+    torch.manual_seed(0)
+    make, shape = BACKBONES[name]
+    backbone = lived_in(make(), shape)
+    images = torch.randn(*shape)
+    with torch.no_grad():
+        plain, fast = backbone(images), fused(backbone)(images)
+    assert isinstance(fused(backbone), FusedResNet)
+    assert torch.allclose(plain, fast, rtol=1e-5, atol=1e-5 * float(plain.abs().max()))
+
+
+def test_the_backbone_itself_is_left_alone() -> None:
+    backbone = lived_in(resnet32(), (4, 3, 32, 32))
+    before = copy.deepcopy(backbone.state_dict())
+    fused(backbone)
+    after = backbone.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert all(parameter.requires_grad for parameter in backbone.parameters())
+
+
+def test_float64_takes_the_plain_convolutions() -> None:
+    backbone = lived_in(SmallNet(1), (4, 1, 8, 8)).double()
+    images = torch.randn(3, 1, 8, 8, dtype=torch.float64)
+    with torch.no_grad():
+        assert torch.allclose(fused(backbone)(images), backbone(images), rtol=1e-10, atol=1e-10)
+
+
+def test_a_backbone_of_the_users_own_is_used_as_it_is() -> None:
+    class Mine(CifarResNet):
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            return super().forward(images) + 1
+
+    mine = Mine(depth=1)
+    assert fused(mine) is mine
+
+
+def test_a_network_for_evaluation_shares_its_head() -> None:
+    head = CosineHead().build(32)
+    head.grow(3)
+    network = Network(lived_in(SmallNet(1), (4, 1, 8, 8)), head)
+    images = torch.randn(5, 1, 8, 8)
+    with torch.no_grad():
+        expected, got = network.eval()(images), for_evaluation(network)(images)
+    assert for_evaluation(network).head is head
+    assert torch.allclose(expected.logits, got.logits, atol=1e-5)

@@ -1,0 +1,126 @@
+"""Synthetic records whose numbers can be worked out in the head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from classgrow.records.environment import versions
+from classgrow.records.record import (
+    RECORD_FILE,
+    Code,
+    Execution,
+    Hardware,
+    MethodRecord,
+    PhaseRecord,
+    Record,
+    RuleResult,
+    Seconds,
+    write_record,
+)
+from classgrow.specs.spec import Spec, identity, resolve
+
+RECIPES = {"mnemonics": "lucir", "norm-icarl": "icarl", "finetune": "plain"}
+Maker = Callable[..., Record]
+
+
+def recipe_name(method: str) -> str:
+    return RECIPES.get(method, "fgp" if method.startswith("fgp") else method)
+
+
+def make_record(
+    method: str = "fgp",
+    order: str = "0",
+    level: float = 0.5,
+    *,
+    dataset: str = "cifar100",
+    memory: int | None = 1000,
+    first: int = 10,
+    step: int = 10,
+    epochs: int | None = None,
+    classes: int | None = None,
+    seed: int = 1,
+    groups: Sequence[float] | None = None,
+    phases: int | None = None,
+    seconds: float = 60.0,
+    status: str = "finished",
+    error: str | None = None,
+) -> Record:
+    """A run whose accuracy after phase j (from 0) is `level` + 0.3 for all classes at j = 0 and falls evenly to
+    `level` at the end; or, with `groups`, whose classes of phase i have groups[i] after the last phase."""
+    spec = Spec(
+        dataset=dataset, method=method, memory=memory, first=first, step=step, order=order, epochs=epochs,
+        classes=classes, seed=seed,
+    )  # fmt: skip
+    shape = (32, 32, 3) if dataset == "cifar100" else (224, 224, 3)
+    resolved = resolve(spec, 100, recipe_name(method), shape, keeps_memory=method != "finetune")
+    sizes = resolved.sizes
+    last = len(sizes) - 1
+    found = []
+    for number in range(len(sizes) if phases is None else phases):
+        seen = sum(sizes[: number + 1])
+        nearest = [level + 0.3 * (1 - number / last if last else 0)] * seen
+        if groups is not None and number == last:
+            nearest = [value for value, size in zip(groups, sizes, strict=True) for _ in range(size)]
+        found.append(
+            PhaseRecord(
+                phase=number + 1,
+                classes_seen=seen,
+                rules={
+                    "nearest": RuleResult(accuracy=None, per_class=nearest),
+                    "raw_nearest": None,
+                    "head": RuleResult(accuracy=None, per_class=[0.1] * seen),
+                },
+                test_counts=[100] * seen,
+                exemplars=memory or 0,
+                training_images=5000,
+                loss=0.5,
+                seconds=Seconds(train=seconds / len(sizes), remember=0, evaluate=0, total=seconds / len(sizes)),
+                images_per_second=100.0,
+            )
+        )
+    count = found[-1].classes_seen if found else 0
+    confusion = [
+        [90 if row == column else 10 * (column == (row + 1) % count) for column in range(count)] for row in range(count)
+    ]
+    return Record(
+        identity=identity(resolved),
+        spec=spec.to_json(),
+        resolved=resolved.to_json(),
+        method=MethodRecord(name=method, formula="BCE(σ(a), y) & <more>", steps=["grow", "train"], rule="argmin"),
+        code=Code(version="0.1.0", commit="abc"),
+        numerics=1,
+        seed=seed,
+        class_ids=list(resolved.order),
+        class_names=[f"class {number}" for number in resolved.order],
+        phase_sizes=list(sizes),
+        headline="nearest",
+        phases=found,
+        confusion=confusion or None,
+        status=status,  # type: ignore[arg-type]
+        error=error,
+        phases_planned=len(sizes),
+        execution=Execution(device="cpu", threads=1),
+        versions=versions(),
+        hardware=Hardware(cpu="a processor", cores=2, memory_gb=8.0, machine="Linux x86_64"),
+        started="2021-03-04T05:06:07+00:00",
+        finished="2021-03-04T06:06:07+00:00",
+    )
+
+
+def write_all(records: Sequence[Record], folder: Path) -> Path:
+    for record in records:
+        write_record(record, folder / record.identity / RECORD_FILE)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def make() -> Maker:
+    return make_record
+
+
+@pytest.fixture(scope="session")
+def write() -> Callable[[Sequence[Record], Path], Path]:
+    return write_all

@@ -1,0 +1,96 @@
+"""One file, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from classgrow import checkpoint
+from classgrow.checkpoint import CheckpointFile
+from classgrow.errors import ClassgrowError
+
+TENSORS = {
+    "weights": torch.tensor([[1.5, -2.0, 3.0]]),
+    "pixels": torch.arange(12, dtype=torch.uint8),
+    "labels": torch.tensor([3, 1, 2]),
+    "scale": torch.tensor(0.25),
+    "nothing": torch.empty(0, 64),
+}
+PLAIN = {"phase": 2, "loss": 0.1, "classes": [[7, "sieben ä"]], "point": None}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    checkpoint.write(tmp_path / "run" / "saved", TENSORS, PLAIN)
+    return tmp_path / "run" / "saved"
+
+
+def test_round_trip(path: Path) -> None:
+    tensors, plain = checkpoint.read(path)
+    assert plain == PLAIN and tensors.keys() == TENSORS.keys()
+    for name, value in TENSORS.items():
+        assert torch.equal(tensors[name], value) and tensors[name].dtype == value.dtype
+        assert tensors[name].shape == value.shape
+    assert [file.name for file in path.parent.iterdir()] == ["saved"]
+
+
+def test_truncation_is_noticed_wherever_it_happens(path: Path) -> None:
+    content = path.read_bytes()
+    for length in range(0, len(content), 7):
+        path.write_bytes(content[:length])
+        with pytest.raises(ClassgrowError, match="is damaged"):
+            checkpoint.read(path)
+
+
+@pytest.mark.parametrize("change", [0x01, 0x0F, 0x80])
+def test_a_flipped_byte_is_noticed_or_harmless(path: Path, change: int) -> None:
+    """Harmless: one space of padding for another kind of blank, which the format allows."""
+    content = path.read_bytes()
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ change]) + content[place + 1 :])
+        try:
+            tensors, plain = checkpoint.read(path)
+        except ClassgrowError:
+            continue
+        assert content[place : place + 1] == b" "
+        assert plain == PLAIN and all(torch.equal(tensors[name], value) for name, value in TENSORS.items())
+
+
+def test_a_changed_type_is_noticed(path: Path) -> None:
+    """The values' bytes stay the same: only the layout tells."""
+    path.write_bytes(path.read_bytes().replace(b'"dtype":"F32","shape":[1,3]', b'"dtype":"I32","shape":[1,3]'))
+    with pytest.raises(ClassgrowError, match="is damaged"):
+        checkpoint.read(path)
+
+
+def test_a_failing_write_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("classgrow.checkpoint.os.fsync", full)
+    with pytest.raises(ClassgrowError, match="No space left on device"):
+        checkpoint.write(path, {}, {"phase": 3})
+    assert checkpoint.read(path)[1] == PLAIN
+    assert [file.name for file in path.parent.iterdir()] == ["saved"]
+
+
+def test_another_format_is_said_to_be_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "FORMAT", 99)
+    with pytest.raises(ClassgrowError, match="another version"):
+        checkpoint.read(path)
+
+
+def test_when_a_checkpoint_is_due(tmp_path: Path) -> None:
+    file = CheckpointFile(tmp_path / "saved", every_epochs=3, every_seconds=1000.0)
+    assert [file.due(epoch) for epoch in (1, 2, 3, 4, 6)] == [False, False, True, False, True]
+    assert file.read() is None
+    file.write(TENSORS, PLAIN)
+    assert file.read() is not None
+    assert CheckpointFile(tmp_path / "saved", every_epochs=3, every_seconds=-1.0).due(1)
+
+
+def test_values_survive_json() -> None:
+    assert json.loads(json.dumps(PLAIN)) == PLAIN

@@ -1,0 +1,211 @@
+"""The learner as a user meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from classgrow.engine.runtime import Execution
+from classgrow.errors import ClassgrowError
+from classgrow.learner import Learner
+from classgrow.methods import build_method
+from classgrow.networks.small import SmallNet
+from classgrow.state import State
+from classgrow.steps.phase import Phase
+
+Patches = Callable[..., tuple[np.ndarray, np.ndarray]]
+
+
+def learner(method: str = "fgp", **settings: object) -> Learner:
+    settings = {"memory": 24, "epochs": 8, "execution": Execution(threads=1), **settings}
+    return Learner(method, **settings)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def shared() -> dict[str, Learner]:
+    return {}
+
+
+@pytest.fixture
+def taught(patches: Patches, shared: dict[str, Learner]) -> Learner:
+    """Two phases of two classes, for tests that only look."""
+    if "taught" not in shared:
+        shared["taught"] = learner().learn(*patches([5, 2])).learn(*patches([8, 0]))
+    return shared["taught"]
+
+
+def bits(one: Learner) -> dict[str, torch.Tensor]:
+    return one.state.pack()[0]
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_learn_predict_evaluate(taught: Learner, patches: Patches) -> None:
+    images, labels = patches([5, 2, 8, 0], per_class=8, seed=9)
+    assert taught.classes == [5, 2, 8, 0]
+    predicted = taught.predict(images)
+    assert all(type(name) is int for name in predicted)
+    result = taught.evaluate(images, labels)
+    assert result.accuracy == np.mean(np.array(predicted) == labels) >= 0.8
+    assert set(result.by_rule) == {"nearest", "raw_nearest", "head"}
+    assert result.by_rule["nearest"] == result.accuracy
+    assert list(result.per_class) == [5, 2, 8, 0]
+    assert np.mean(list(result.per_class.values())) == pytest.approx(result.accuracy)
+
+
+def test_names_can_be_text(patches: Patches) -> None:
+    images, labels = patches([0, 4])
+    names = [{0: "cat", 4: "dog"}[label] for label in labels.tolist()]
+    one = learner("finetune", epochs=30).learn(images, names)
+    assert one.classes == ["cat", "dog"]
+    assert set(one.predict(images)) <= {"cat", "dog"}
+    result = one.evaluate(images, names)
+    assert set(result.by_rule) == {"head"} and result.accuracy > 0.8
+
+
+def test_images_in_any_form_give_the_same_answer(taught: Learner, patches: Patches, tmp_path: Path) -> None:
+    images, _ = patches([5, 0], per_class=4, seed=3)
+    expected = taught.predict(images)
+    pictures = [Image.fromarray(image) for image in images]
+    paths = [tmp_path / f"{number}.png" for number in range(len(images))]
+    for picture, path in zip(pictures, paths, strict=True):
+        picture.save(path)
+    for form in (images[..., None], torch.from_numpy(images), pictures, paths, [str(path) for path in paths]):
+        assert taught.predict(form) == expected
+
+
+def test_labels_in_any_form(patches: Patches) -> None:
+    images, labels = patches([1, 6], per_class=3)
+    for form in (labels, labels.tolist(), list(labels), torch.from_numpy(labels)):
+        assert learner(epochs=1).learn(images, form).classes == [1, 6]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "message"),
+    [
+        (np.zeros((2, 8, 8), np.uint8), [7, 5], "The class 5 is already known"),
+        (np.zeros((2, 8, 8), np.uint8), [7], "2 images came with 1 labels"),
+        (np.zeros((2, 9, 9), np.uint8), [7, 7], "8 x 8 pixels with 1 channels"),
+        (np.zeros((2, 8, 8, 3), np.uint8), [7, 7], "8 x 8 pixels with 1 channels"),
+        (np.zeros((2, 8, 8), np.uint8), ["a", "a"], "all text or all whole numbers"),
+        (np.zeros((2, 8, 8), np.uint8), ["a", 3], "all text or all whole numbers"),
+        (np.zeros((2, 8, 8), np.uint8), [1.5, 2.5], "must be text or a whole number, not 1.5"),
+        (np.zeros((2, 8, 8), np.float32), [7, 7], "must be uint8"),
+    ],
+)
+def test_what_cannot_be_learned(taught: Learner, images: np.ndarray, labels: list[int], message: str) -> None:
+    before = bits(taught)
+    with pytest.raises(ClassgrowError, match=message):
+        taught.learn(images, labels)
+    assert same(before, bits(taught)) and taught.classes == [5, 2, 8, 0]
+
+
+def test_what_cannot_be_evaluated(taught: Learner) -> None:
+    images = np.zeros((2, 8, 8), np.uint8)
+    with pytest.raises(ClassgrowError, match="The class 3 has not been learned yet"):
+        taught.evaluate(images, [5, 3])
+    with pytest.raises(ClassgrowError, match="2 images came with 3 labels"):
+        taught.evaluate(images, [5, 5, 5])
+
+
+def test_nothing_learned_yet() -> None:
+    one = learner()
+    assert one.classes == []
+    for ask in (one.predict, lambda images: one.evaluate(images, [1])):
+        with pytest.raises(ClassgrowError, match="Nothing has been learned yet"):
+            ask(np.zeros((1, 8, 8), np.uint8))
+
+
+def test_settings_that_cannot_be() -> None:
+    with pytest.raises(ClassgrowError, match="Did you mean 'fgp'"):
+        learner("fpg")
+    with pytest.raises(ClassgrowError, match="Unknown selection 'best'"):
+        learner(selection="best")
+
+
+def test_a_memory_too_small_is_refused_and_the_rest_stays(patches: Patches) -> None:
+    one = learner(memory=3, epochs=1).learn(*patches([0, 1], per_class=4))
+    before = bits(one)
+    with pytest.raises(ClassgrowError, match="3 exemplars cannot cover 4 classes"):
+        one.learn(*patches([2, 3], per_class=4))
+    assert same(before, bits(one)) and one.classes == [0, 1]
+    assert one.learn(*patches([2], per_class=4)).classes == [0, 1, 2]
+
+
+@dataclass(frozen=True)
+class Fail:
+    """A last step that fails in one phase."""
+
+    phase: int
+
+    def run(self, state: State, phase: Phase) -> None:
+        if phase.number == self.phase:
+            raise RuntimeError("the light went out")
+
+
+def failing(phase: int) -> Learner:
+    fgp = build_method("fgp")
+    return learner(replace(fgp, steps=(*fgp.steps, Fail(phase))), epochs=1)  # type: ignore[arg-type]
+
+
+def test_a_failing_phase_leaves_what_was_known(patches: Patches) -> None:
+    one = failing(phase=2).learn(*patches([0, 1], per_class=6))
+    images, _ = patches([0, 1], per_class=5, seed=4)
+    before, answers = bits(one), one.predict(images)
+    with pytest.raises(RuntimeError, match="the light went out"):
+        one.learn(*patches([2], per_class=6))
+    assert same(before, bits(one)) and one.classes == [0, 1] and one.predict(images) == answers
+    one.method = build_method("fgp")
+    again = learner(epochs=1).learn(*patches([0, 1], per_class=6))
+    for either in (one, again):
+        either.learn(*patches([2], per_class=6))
+    assert same(bits(one), bits(again))
+
+
+def test_after_a_failing_first_phase_anything_can_be_learned(patches: Patches) -> None:
+    one = failing(phase=1)
+    with pytest.raises(RuntimeError):
+        one.learn(*patches([0, 1], per_class=3))
+    one.method = one._method = build_method("fgp")
+    colours = np.zeros((4, 10, 10, 3), np.uint8)
+    assert one.learn(colours, ["a", "a", "b", "b"]).classes == ["a", "b"]
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(patches: Patches) -> None:
+    first, again, other = (
+        bits(learner(seed=seed, epochs=1).learn(*patches([0, 1], 6)).learn(*patches([2], 6))) for seed in (1, 1, 2)
+    )
+    assert same(first, again) and not same(first, other)
+
+
+def test_the_global_generator_is_neither_used_nor_moved(patches: Patches) -> None:
+    results = []
+    for start in (1, 2):
+        torch.manual_seed(start)
+        expected = torch.rand(1, generator=torch.Generator().manual_seed(start))
+        results.append(bits(learner(epochs=1).learn(*patches([0, 1], 6))))
+        assert torch.equal(torch.rand(1), expected)
+    assert same(*results)
+
+
+def test_the_memory_stays_within_its_budget(taught: Learner) -> None:
+    memory = taught.state.memory
+    assert torch.bincount(memory.labels).tolist() == [6, 6, 6, 6]
+    per_class = learner(memory_per_class=2, epochs=1)
+    per_class.learn(np.zeros((9, 8, 8), np.uint8), [0] * 3 + [1] * 3 + [2] * 3)
+    assert torch.bincount(per_class.state.memory.labels).tolist() == [2, 2, 2]
+
+
+def test_a_network_of_ones_own(patches: Patches) -> None:
+    network = SmallNet(1)
+    one = learner(network=network, epochs=1).learn(*patches([0, 1], 4))
+    assert one.state.network.backbone is network
+    assert len(one.predict(patches([0, 1], 2)[0])) == 4
