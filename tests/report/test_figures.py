@@ -118,6 +118,7 @@ def test_a_setting_of_its_own_has_both_views(make) -> None:
     first, second = draw(figures[0]).axes
     np.testing.assert_allclose(points(containers(first)["FGP (65.0)"])[:, 0], [4, 8, 12, 16, 20])
     np.testing.assert_allclose(points(containers(second)["FGP (0.0)"])[:, 1], [50] * 5)
+    assert (first.get_ylabel(), second.get_ylabel()) == ("Incremental accuracy (%)", "Phase accuracy (%)")
     assert own_figures(results, 0) == ([], 1)
 
 

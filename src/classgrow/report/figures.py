@@ -26,6 +26,7 @@ _STYLE: dict[Any, Any] = {
 }
 _LEGEND_FONT: dict[str, Any] = {"weight": "bold", "size": 7}
 _MAX_TICKS = 11
+_CROWDED = 6  # series: more need a legend in two columns
 
 
 def write_figure(data: FigureData, folder: Path) -> list[Path]:
@@ -62,7 +63,7 @@ def draw(data: FigureData) -> Figure:
         for column, panel in enumerate(panels):
             axes = figure.add_subplot(rows, columns, row * columns + column + 1)
             draw_panel(axes, panel, limits)
-            if column == 0:
+            if column == 0 or panels[column - 1].axis != panel.axis:
                 axes.set_ylabel(Y_LABELS[panel.axis])
     return figure
 
@@ -86,7 +87,7 @@ def draw_panel(axes: Axes, panel: PanelData, limits: tuple[float, float] | None 
         axes.set_ylim(*limits)
     legend = axes.legend(
         loc="best",
-        ncols=2 if len(panel.series) > 6 else 1,
+        ncols=2 if len(panel.series) > _CROWDED else 1,
         prop=_LEGEND_FONT,
         framealpha=0.85,
         edgecolor="none",
@@ -140,5 +141,8 @@ def _limits(panels: tuple[PanelData, ...]) -> tuple[float, float] | None:
     ]
     if not points:
         return None
-    air = max(2.0, 0.06 * (max(points) - min(points)))
-    return max(0.0, min(points) - air), min(100.0 + air, max(points) + air)
+    span = max(points) - min(points)
+    air = max(2.0, 0.06 * span)
+    most = max(len(panel.series) for panel in panels)
+    room = 0.3 * span if most > _CROWDED else 0.0  # for a legend that would hide curves
+    return max(0.0, min(points) - air), min(100.0, max(points)) + air + room

@@ -1,0 +1,71 @@
+"""(b) The work after a phase: selecting exemplars and class means, at 20, 50 and 100 classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from benchmarks.situation import images_of, learner_at, phase_of, training_of
+from benchmarks.timing import take_turns
+from classgrow.data.labelled import LabelledImages
+from classgrow.engine.augment import plain
+from classgrow.engine.loop import make_optimiser
+from classgrow.learner import Learner
+from classgrow.parts.selection import unit
+from classgrow.progress import Silent
+from classgrow.steps import Remember
+
+PER_CLASS, NEW = 500, 10
+
+
+def measure(rounds: int = 2) -> dict[str, Any]:
+    rows = []
+    for seen in (20, 50, 100):
+        learner, data = learner_at("fgp", old=seen - NEW, new=NEW, per_class=PER_CLASS)
+        all_images = images_of(0, seen, PER_CLASS)
+        training = training_of(learner, data)
+        optimiser = make_optimiser(training.network, training.recipe)
+        epoch = take_turns({"epoch": lambda t=training, o=optimiser: t.epoch(o, 0, Silent())}, 1, warm_up=0)["epoch"]
+        saved = learner.state.memory.tensors()
+        ours = take_turns({"ours": lambda a=learner, d=data, s=saved: after_phase(a, d, s)}, rounds)["ours"]
+        theirs = take_turns({"all": lambda a=learner, d=all_images, n=seen: recompute_all(a, d, n)}, 1, 0)["all"]
+        rows.append(
+            {
+                "classes": seen,
+                "seconds": ours.median,
+                "low": ours.low,
+                "high": ours.high,
+                "share of an epoch": ours.median / epoch.median,
+                "recomputing all classes": theirs.median,
+                "x less": theirs.median / ours.median,
+            }
+        )
+    return {"rows": rows}
+
+
+def after_phase(learner: Learner, data: LabelledImages, memory: dict[str, torch.Tensor]) -> None:
+    """Selection and means, from the same state each time."""
+    learner.state.memory.restore(dict(memory))
+    step = next(step for step in learner.method.steps if isinstance(step, Remember))
+    step.run(learner.state, phase_of(learner, data))
+    learner.refresh_means()
+
+
+@torch.no_grad()
+def recompute_all(learner: Learner, data: LabelledImages, classes: int) -> None:
+    """As the authors' code does: features of every image of every class, plain and mirrored, then herding by class."""
+    backbone = learner.state.network.backbone.eval()
+    quota = 2000 // classes
+    for label in range(classes):
+        pixels = data.read(torch.nonzero(data.labels == label)[:, 0])
+        features = torch.cat([backbone(plain(some, learner.inputs).contiguous()) for some in pixels.split(128)])
+        torch.cat([backbone(plain(some.flip(2), learner.inputs).contiguous()) for some in pixels.split(128)])
+        points = unit(features)
+        mean, direction, chosen = points.mean(0), points.mean(0), set[int]()
+        for _ in range(1000):
+            best = int((points @ direction).argmax())
+            chosen.add(best)
+            direction = direction + mean - points[best]
+            if len(chosen) == quota:
+                break

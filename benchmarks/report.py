@@ -1,0 +1,70 @@
+"""The report of 500 records of 20 phases: seconds and memory, in a process of its own."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+RECORDS, PHASES, STEP = 500, 20, 5
+
+
+def measure() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as scratch:
+        write_records(Path(scratch) / "runs")
+        started = time.perf_counter()
+        command = ["-m", "classgrow", "report", f"{scratch}/runs", "--output", f"{scratch}/report"]
+        subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
+        seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    return {"records": RECORDS, "phases": PHASES, "seconds": seconds, "peak_rss_gb": peak}
+
+
+def write_records(folder: Path) -> None:
+    """Made-up results: the same record under 500 identities, ten methods, five orders, ten seeds."""
+    import numpy as np
+
+    from classgrow.records.official import official_records
+    from classgrow.records.record import RECORD_FILE, PhaseRecord, RuleResult, Seconds, write_record
+
+    draw = np.random.default_rng(0)
+    model = official_records()[0]
+    methods = ["fgp", "icarl", "eeil", "bic", "lucir", "mnemonics", "fgp-ce", "fgp-cosine", "fgp-uniform", "joint"]
+    for number in range(RECORDS):
+        phases = []
+        for phase in range(1, PHASES + 1):
+            seen = phase * STEP
+            accuracies = draw.uniform(0.2, 0.9, seen).tolist()
+            result = RuleResult(accuracy=float(np.mean(accuracies)), per_class=accuracies)
+            phases.append(
+                PhaseRecord(
+                    phase=phase,
+                    classes_seen=seen,
+                    rules={"nearest": result, "raw_nearest": None, "head": result},
+                    test_counts=[100] * seen,
+                    exemplars=2000,
+                    training_images=4500,
+                    seconds=Seconds(train=100.0, remember=2.0, evaluate=3.0, total=105.0),
+                )
+            )
+        method, order, seed = methods[number % 10], str(number // 10 % 5), number // 50
+        spec = {**model.spec, "method": method, "order": order, "seed": seed, "step": STEP, "first": STEP}
+        resolved = {**model.resolved, "method": method, "seed": seed, "sizes": [STEP] * PHASES}
+        record = model.model_copy(
+            update={
+                "identity": f"{number:012x}",
+                "spec": spec,
+                "resolved": resolved,
+                "seed": seed,
+                "phase_sizes": [STEP] * PHASES,
+                "phases_planned": PHASES,
+                "phases": phases,
+                "confusion": draw.integers(0, 30, (100, 100)).tolist(),
+                "method": model.method.model_copy(update={"name": method}),
+            }
+        )
+        write_record(record, folder / record.identity / RECORD_FILE)

@@ -1,0 +1,88 @@
+"""(a) Images per second of each method's training step, against a plain reference loop and the GEMM peak."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from benchmarks.reference import ReferenceLoop
+from benchmarks.situation import learner_at, training_of
+from benchmarks.timing import take_turns
+from classgrow.engine.loop import Training, make_optimiser
+from classgrow.progress import Silent
+
+METHODS = ("fgp", "icarl", "eeil", "bic", "lucir", "mnemonics", "finetune", "replay", "lwf", "joint")
+BATCHES = 4
+
+
+def measure(rounds: int = 5) -> dict[str, Any]:
+    """Every method's step, compiled as a long run would be; FGP also eager."""
+    images = BATCHES * 128
+    work: dict[str, Callable[[], object]] = {
+        "reference, 2 forwards": ReferenceLoop(images, forwards=2).epoch,
+        "reference, 1 forward": ReferenceLoop(images, forwards=1).epoch,
+        "fgp, eager": epoch_of(trained("fgp", images, compiled=False)),
+    }
+    flops = {"fgp, eager": step_flops(trained("fgp", images, compiled=False))}
+    for name in METHODS:
+        training = trained(name, images, compiled=True)
+        work[name], flops[name] = epoch_of(training), step_flops(training)
+    peak = gemm_peak()
+    timings = take_turns(work, rounds, warm_up=2)
+    rows = []
+    for name, timing in timings.items():
+        rate = images / timing.median
+        against = "reference, 2 forwards" if name.startswith("fgp") else "reference, 1 forward"
+        rows.append(
+            {
+                "loop": name,
+                "images/s": rate,
+                "low": images / timing.high,
+                "high": images / timing.low,
+                "x reference": timings[against].median / timing.median,
+                "share of GEMM peak": flops[name] * rate / 128 / peak if name in flops else "",
+            }
+        )
+    return {"rows": rows, "gemm_gflops": peak / 1e9, "gflop_per_fgp_image": flops["fgp"] / 128 / 1e9}
+
+
+def trained(method: str, images: int, compiled: bool) -> Training:
+    """The method's training on `images` images: ten old classes, ten new ones."""
+    learner, data = learner_at(method, old=10, new=10, per_class=50, compiled=compiled)
+    training = training_of(learner, data)
+    some = torch.randperm(len(training.data), generator=torch.Generator().manual_seed(0))[:images]
+    some = some.repeat(-(-images // len(some)))[:images]
+    return replace(training, data=training.data.select(some))
+
+
+def epoch_of(training: Training) -> Callable[[], float]:
+    optimiser = make_optimiser(training.network, training.recipe)
+    for group in optimiser.param_groups:
+        group["lr"] = 0.001
+    return lambda: training.epoch(optimiser, 0, Silent())
+
+
+def step_flops(training: Training) -> float:
+    """Floating-point operations of one batch of 128: student forward and backward, teacher forward."""
+    images = torch.randn(16, 3, 32, 32)
+    with FlopCounterMode(display=False) as counter:
+        if training.teacher is not None:
+            with torch.no_grad():
+                training.network.backbone.eval()(images)  # as large as the teacher's, and not fused
+        training.network.train()(images).logits.sum().backward()
+    training.network.zero_grad()
+    return counter.get_total_flops() * 128 / 16
+
+
+def gemm_peak(rounds: int = 7) -> float:
+    """The best rate of a large float32 matrix product, in operations per second."""
+    best = 0.0
+    for size in (1024, 2048, 3072):
+        left, right = torch.randn(size, size), torch.randn(size, size)
+        timing = take_turns({"gemm": lambda left=left, right=right: left @ right}, rounds)["gemm"]
+        best = max(best, 2 * size**3 / timing.low)
+    return best
