@@ -163,8 +163,8 @@ def exhaust(batches: Iterable[Any]) -> float:
 def table(result: dict[str, Any]) -> str:
     """The measurement in lines."""
     lines = [
-        f"{result['images']} JPEGs of {WIDTH} x {HEIGHT} ({result['kilobytes_per_jpeg']:.0f} kB each, {result['tiles']}), "
-        f"{result['processors']} processors, {result['decoder']}, load {result['load']:.1f}",
+        f"{result['images']} JPEGs of {WIDTH} x {HEIGHT} ({result['kilobytes_per_jpeg']:.0f} kB each, "
+        f"{result['tiles']}), {result['processors']} processors, {result['decoder']}, load {result['load']:.1f}",
         f"{'reader':<12}{'images/s':>10}{'x plain':>10}",
     ]
     for name, rate in result["images_per_second"].items():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch import nn
 
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
@@ -209,3 +210,35 @@ def test_a_network_of_ones_own(patches: Patches) -> None:
     one = learner(network=network, epochs=1).learn(*patches([0, 1], 4))
     assert one.state.network.backbone is network
     assert len(one.predict(patches([0, 1], 2)[0])) == 4
+
+
+def test_large_photos_of_any_shape_are_kept_square_and_learned_in_two_phases(tmp_path: Path) -> None:
+    """A first photo of 300 x 260 means 224-pixel inputs, kept with a margin as 256 x 256."""
+    random = np.random.default_rng(0)
+    paths = {}
+    for name, colour in (("red", 0), ("green", 1), ("blue", 2)):
+        for number in range(3):
+            pixels = random.integers(0, 60, (260 + 10 * number, 300, 3), dtype=np.uint8)
+            pixels[:, :, colour] += 180
+            path = tmp_path / f"{name}{number}.png"
+            Image.fromarray(pixels).save(path)
+            paths.setdefault(name, []).append(path)
+    learner = Learner("fgp", memory=6, epochs=1, network=MeanColour())
+    learner.learn(paths["red"] + paths["green"], ["red"] * 3 + ["green"] * 3)
+    learner.learn(paths["blue"], ["blue"] * 3)
+    assert learner.inputs.size == 224
+    assert learner.state.memory.images is not None and learner.state.memory.images.shape == (6, 256, 256, 3)
+    assert learner.predict([paths["red"][0], paths["blue"][1]]) == ["red", "blue"]
+
+
+class MeanColour(nn.Module):
+    """Features that tell colours apart without learning anything."""
+
+    features = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = nn.Parameter(torch.ones(()))
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return images.mean((2, 3)) * self.factor

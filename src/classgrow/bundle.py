@@ -24,7 +24,7 @@ from classgrow.methods import build_method
 from classgrow.methods.catalogue import known_methods
 from classgrow.parts.objective import Composable
 from classgrow.progress import Progress
-from classgrow.recipes import Inputs, Recipe, kind_for, method_options
+from classgrow.recipes import Inputs, Recipe, kept_side, kind_for, method_options
 from classgrow.state import Tensors
 
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "weights.safetensors"
@@ -100,7 +100,8 @@ def load(
     )
     learner.integer_names = config.integer_names
     try:
-        learner.restore((config.inputs.size, config.inputs.size, config.inputs.channels), tensors, plain)
+        side = kept_side(config.inputs)
+        learner.restore((side, side, config.inputs.channels), tensors, plain)
     except (RuntimeError, KeyError) as error:
         raise ClassgrowError(
             f"The weights in {folder} do not fit: give the method and network they were saved with."

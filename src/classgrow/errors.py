@@ -11,5 +11,6 @@ def nearest_name(word: str, known: list[str] | tuple[str, ...]) -> str:
     """The known name closest to `word`, as a hint for an error message: " Did you mean 'memory'?" or ""."""
     import difflib
 
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    by_lower = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.5)
+    return f" Did you mean {by_lower[close[0]]!r}?" if close else ""

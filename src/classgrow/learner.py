@@ -25,7 +25,7 @@ from classgrow.networks.network import Network
 from classgrow.parts.rules import class_means, nearest_mean
 from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress, Silent
-from classgrow.recipes import Inputs, Profile, Recipe, inputs_for, kind_for, method_options, recipe_for
+from classgrow.recipes import Inputs, Profile, Recipe, inputs_for, kept_side, kind_for, method_options, recipe_for
 from classgrow.seeds import seeded
 from classgrow.state import State, frozen_copy, within
 from classgrow.steps.phase import Phase, PhaseLog, SavePoint
@@ -309,14 +309,19 @@ class Learner:
         return self.method.rule.name if self.method.rule.name in found else "head"
 
     def _sized(self, images: Any) -> Tensor:
-        """Pixels at the size of what was learned first."""
-        if self._state is None:
-            return as_images(images)
-        size = self.inputs.size
-        pixels = as_images(images, (size, size)) if isinstance(images, list | tuple) else as_images(images)
-        if pixels.shape[1:3] != (size, size) or pixels.shape[3] != self.inputs.channels:
+        """Pixels at the size this learner keeps images: its own from the first phase on, chosen by the first image."""
+        several = isinstance(images, list | tuple)
+        if self._state is not None:
+            inputs = self.inputs
+        else:
+            first = as_images(images[:1] if several and len(images) else images)
+            height, width, channels = (int(number) for number in first.shape[1:])
+            inputs = self._inputs or inputs_for(kind_for(min(height, width)), (height, width, channels))
+        side = kept_side(inputs)
+        pixels = as_images(images, (side, side) if several or inputs.crop == "resized" else None)
+        if tuple(pixels.shape[1:]) != (side, side, inputs.channels):
             raise ClassgrowError(
-                f"This learner sees images of {size} x {size} pixels with {self.inputs.channels} channels, "
+                f"This learner sees images of {side} x {side} pixels with {inputs.channels} channels, "
                 f"not {tuple(pixels.shape[1:])}: resize or convert them first."
             )
         return pixels

@@ -226,6 +226,7 @@ _COLOUR = {  # mean and standard deviation of the training images, scaled to 0..
 }
 _GREY = {"digits": (0.305, 0.376), "mnist": (0.1307, 0.3081)}
 _IMAGENET_SIZE = 224
+_KEPT_SIZE = 256
 
 
 def inputs_for(dataset_or_kind: str, shape: tuple[int, int, int]) -> Inputs:
@@ -246,6 +247,11 @@ def inputs_for(dataset_or_kind: str, shape: tuple[int, int, int]) -> Inputs:
     brightness = 63 / 255 if channels > 1 and kind == "cifar" else 0.0
     padding = max(1, height // 8) if channels > 1 else max(1, height // 14)
     return Inputs(height, channels, mean, std, padding, channels > 1, brightness)
+
+
+def kept_side(inputs: Inputs) -> int:
+    """Pixels along a side of the square images that are kept: a margin around what the network sees of large ones."""
+    return _KEPT_SIZE if inputs.crop == "resized" and inputs.size == _IMAGENET_SIZE else inputs.size
 
 
 def _statistics(name: str, kind: Kind, channels: int) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from classgrow import __version__
+from classgrow.cli.data import data
 from classgrow.cli.demo import demo
 from classgrow.cli.methods import methods
 from classgrow.cli.paper import paper
@@ -26,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: its boxes would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, show, methods, demo, paper, report):
+for command in (run, show, methods, demo, paper, report, data):
     app.command()(command)
 app.add_typer(toy, name="toy")
 

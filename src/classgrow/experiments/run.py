@@ -19,7 +19,7 @@ from classgrow.engine.compiled import Compile, decide_compile
 from classgrow.engine.runtime import Execution, decide
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.lock import LOCK_FILE, only_one
-from classgrow.experiments.plan import method_of, planned_images
+from classgrow.experiments.plan import budget_of, method_of, planned_images
 from classgrow.learner import Learner
 from classgrow.memory import HELD_OUT, TRAIN
 from classgrow.methods import build_method
@@ -30,6 +30,7 @@ from classgrow.records.environment import code, hardware, versions
 from classgrow.records.folder import run_dir
 from classgrow.records.record import RECORD_FILE, PhaseRecord, Record, RuleResult, Seconds, read_record, write_record
 from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run, resolve
+from classgrow.steps import Remember
 from classgrow.steps.phase import PhaseLog
 
 RULES: tuple[records.RuleName, ...] = ("nearest", "raw_nearest", "head")
@@ -61,12 +62,13 @@ class Outcome:
     already_finished: bool = False
 
 
-def prepare(spec: Spec, output: Path, data_dir: Path | None = None) -> Run:
+def prepare(spec: Spec, output: Path, data_dir: Path | None = None, progress: Progress | None = None) -> Run:
     """Load the data and fill the gaps; everything that can be wrong with a spec is said here."""
     method = build_method(spec.method)
-    dataset = load(spec.dataset, data_dir)
+    dataset = load(spec.dataset, data_dir, progress)
     resolved = resolve(spec, len(dataset.classes), method.recipe, dataset.train.shape, keeps_memory=method.keeps_memory)
     phases_to_run(spec, resolved)
+    check_memory(method, resolved)
     return Run(spec, resolved, dataset, Scenario(resolved.order, resolved.sizes), run_dir(output, identity(resolved)))
 
 
@@ -86,7 +88,7 @@ def run_spec(
 
     `ready` hears of the run once, before training; `after_phase` of the record each time a phase was added.
     """
-    run = prepare(spec, output, data_dir)
+    run = prepare(spec, output, data_dir, progress)
     claim_folder(run.folder)
     with only_one(run.folder):
         record = existing_record(run)
@@ -112,6 +114,14 @@ def run_spec(
         write_record(record, run.folder / RECORD_FILE)
         ready(run, record)
         return Outcome(carry_out(run, record, checkpoint, progress or Silent(), after_phase), run.folder)
+
+
+def check_memory(method: Method, resolved: ResolvedSpec) -> None:
+    """The memory must last to the final phase, held-out images included: said before any training."""
+    budget = budget_of(resolved, method)
+    for step in method.steps if budget else ():
+        if isinstance(step, Remember) and step.held_out and budget:
+            budget.held_out_quota(resolved.total_classes, step.held_out)
 
 
 def chosen_execution(run: Run, execution: Execution, wish: Compile, progress: Progress) -> Execution:

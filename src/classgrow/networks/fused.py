@@ -94,10 +94,9 @@ class FusedResNet(nn.Module):
 
 def fused(backbone: nn.Module) -> nn.Module:
     """The same features, faster; or the backbone itself where this file does not know it."""
-    if next(backbone.parameters()).device.type != "cpu":
-        return backbone
     if type(backbone) is CifarResNet or type(backbone) is SmallNet or type(backbone) is ImagenetResNet:
-        return FusedResNet(backbone)
+        on_cpu = next(backbone.parameters()).device.type == "cpu"
+        return FusedResNet(backbone) if on_cpu else backbone
     return backbone
 
 

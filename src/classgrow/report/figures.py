@@ -48,13 +48,15 @@ def draw(data: FigureData) -> Figure:
 
     rows, columns = len(data.rows), data.columns
     width, height = PANEL_WIDTH * columns, PANEL_HEIGHT * rows
+    mixed = any(len({panel.axis for panel in row}) > 1 for row in data.rows)
+    gap = 0.72 if mixed else 0.42  # between columns: room for a second label of the vertical axis, or for its numbers
     figure = Figure(figsize=(width, height), facecolor="white")
     figure.subplots_adjust(  # fixed margins in inches: solving for them would take most of the drawing time
         left=0.55 / width,
         right=1 - 0.12 / width,
         bottom=0.5 / height,
         top=1 - 0.42 / height,
-        wspace=0.42 / (PANEL_WIDTH - 0.42),
+        wspace=gap / (PANEL_WIDTH - gap),
         hspace=0.92 / (PANEL_HEIGHT - 0.92),
     )
     FigureCanvasAgg(figure)

@@ -1,0 +1,37 @@
+"""`classgrow data`: look through a folder of images, and free the space of the image cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def data(
+    dataset: Annotated[str | None, typer.Argument(help="imagenet100, mini-imagenet or folder.")] = None,
+    source: Annotated[Path | None, typer.Option("--from", help="The folder to look through.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse a folder with files that must be skipped.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Count files without opening them.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete the image cache.")] = False,
+) -> None:
+    """Check and report what a folder of images holds and what is missing; or delete the image cache."""
+    from classgrow.errors import ClassgrowError
+
+    if clear:
+        from classgrow.data.cache import clear_cache
+
+        typer.echo(f"Freed {clear_cache() / 1e6:,.0f} MB of cached images.")
+        return
+    if dataset is None or source is None:
+        raise ClassgrowError("Say which data set and where: classgrow data imagenet100 --from DIR (or --clear).")
+    from classgrow.cli.live import LiveRun
+    from classgrow.cli.printing import console
+    from classgrow.data.report import inspect
+
+    with LiveRun(console()) as live:
+        report = inspect(source, dataset, thorough=not quick, progress=live)
+    for line in report.lines():
+        typer.echo(line)
+    if not report.complete or (strict and not report.clean):
+        raise ClassgrowError(f"{source} cannot be used as it is: see the lines above for what to add or remove.")
