@@ -6,6 +6,18 @@ from __future__ import annotations
 class ClassgrowError(Exception):
     """Bad input, told in one sentence that says the way out. The command line prints it and exits with 2."""
 
+    exit_code = 2
+
+
+class LostProcessError(ClassgrowError):
+    """Another process of the same run is gone or stuck; what it said itself is the better message."""
+
+    exit_code = 3
+
+
+class ToldElsewhereError(ClassgrowError):
+    """Another process of the same run tells this: it is not printed again."""
+
 
 def nearest_name(word: str, known: list[str] | tuple[str, ...]) -> str:
     """The known name closest to `word`, as a hint for an error message: " Did you mean 'memory'?" or ""."""

@@ -185,7 +185,7 @@ class Learner:
                 self._state = None  # nothing is known: the next images may be of another size
             raise
 
-    def resume_phase(self, data: LabelledImages, checkpoint: CheckpointFile, saved: tuple[Any, Any]) -> PhaseLog:
+    def resume_phase(self, data: LabelledImages, checkpoint: CheckpointFile | None, saved: tuple[Any, Any]) -> PhaseLog:
         """Go on where a checkpoint of this phase was made."""
         tensors, plain = saved
         self.restore(data.shape, tensors, plain)
@@ -274,9 +274,19 @@ class Learner:
             phase.step, phase.resume = number, point if number == start else None
             phase.save = lambda point, number=number: save(number, point, False)  # type: ignore[misc]
             self.method.steps[number].run(state, phase)
+            self._agree()
             save(number + 1, None, True)
         self.refresh_means()
+        self._agree()
         return phase.log
+
+    def _agree(self) -> None:
+        """The first process's state becomes that of all: they cannot drift apart, whatever a step did."""
+        state, group = self.state, self.runtime.group
+        if group.count > 1:
+            tensors, plain, different = group.same(*state.pack())
+            if different:
+                state.unpack(tensors, plain)
 
     def refresh_means(self) -> None:
         """Means of the exemplars under the current network, for the nearest-mean rule."""

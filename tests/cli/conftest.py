@@ -27,7 +27,7 @@ def classgrow() -> Command:
 
     def run(*arguments: str | Path, **changes: str) -> subprocess.CompletedProcess[str]:
         words = [*SCRIPT, *map(str, arguments)]
-        return subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment(**changes))
+        return subprocess.run(words, capture_output=True, text=True, timeout=3000, env=environment(**changes))
 
     return run
 

@@ -69,7 +69,7 @@ def test_ctrl_c_says_how_to_go_on(start, tmp_path: Path) -> None:  # type: ignor
     process = start("run", "--dataset", "digits", "--epochs", "3000", "--threads", "1", "--output", output)
     wait_for(process, lambda: any(output.glob("*/checkpoint.safetensors")))
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 130
     assert said.strip() == (
         "Stopped. Go on with: classgrow run --dataset digits --method fgp --seed 1 --epochs 3000 "

@@ -28,7 +28,14 @@ MISSING = Spec(dataset="mnist", epochs=1)
 @pytest.fixture(scope="module")
 def local_ray() -> Iterator[Any]:
     ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    for attempt in range(1, 4):
+        try:
+            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+            break
+        except Exception as error:  # Ray's own limit of 30 s, on a machine that is too busy
+            ray.shutdown()
+            if "timed out during startup" not in str(error) or attempt == 3:
+                raise
     yield ray
     ray.shutdown()
 

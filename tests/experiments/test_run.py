@@ -51,7 +51,7 @@ def small_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """20 training and 20 test images a class."""
     digits = load_digits()
     small = Dataset("digits", few(digits.train), few(digits.test))
-    monkeypatch.setattr(running, "load", lambda name, data_dir: small)
+    monkeypatch.setattr(running, "load", lambda name, data_dir, progress=None: small)
 
 
 def go(output: Path, spec: Spec = SPEC, **settings: Any) -> Outcome:

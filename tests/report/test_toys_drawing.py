@@ -86,7 +86,7 @@ def test_collapse_figure_and_table(simulation: dict[str, Any], tmp_path: Path) -
 
 def test_mnist_figure_swaps_colour_and_grey(tmp_path: Path) -> None:
     rectified, cosine = np.arange(8.0).reshape(4, 2), -np.arange(8.0).reshape(4, 2)
-    scores = {"mean_angle": 80.0, "smallest_angle": 40.0, "nearest_mean_accuracy": 0.9, "head_accuracy": 0.95}
+    scores = {"mean_angle": 80.0, "angle_within": 2.0, "separation": 40.0, "nearest_mean_accuracy": 0.9}
     one = {"rectified": rectified.tolist(), "cosine": cosine.tolist()}
     content = {
         "labels": [0, 1, 0, 1],
@@ -100,7 +100,7 @@ def test_mnist_figure_swaps_colour_and_grey(tmp_path: Path) -> None:
         assert np.allclose(np.asarray(coloured.get_offsets()), front)
         assert len(np.unique(coloured.get_facecolors(), axis=0)) == 2
         assert len(np.unique(grey_dots.get_facecolors(), axis=0)) == 1
-    assert "nearest mean 90.0 %" in left.get_title()
+    assert "between digits 80°, within 2.0°: separation 40.0; nearest mean 90.0 %" in left.get_title()
     assert len(write_mnist(content, tmp_path)) == 4
 
 

@@ -16,7 +16,7 @@ from classgrow.cli.report import report
 from classgrow.cli.run import run
 from classgrow.cli.show import show
 from classgrow.cli.toy import toy
-from classgrow.errors import ClassgrowError
+from classgrow.errors import ClassgrowError, ToldElsewhereError
 
 app = typer.Typer(
     name="classgrow",
@@ -52,5 +52,6 @@ def main() -> None:
     try:
         app(prog_name="classgrow")
     except ClassgrowError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        sys.exit(2)
+        if not isinstance(error, ToldElsewhereError):
+            print(f"Error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

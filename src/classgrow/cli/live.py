@@ -88,6 +88,8 @@ class LiveRun:
         self.name, self.phases, self.plan = record.method.name, run.phases, planned_images(run)
         self.whole = Meter(sum(self.plan), sum(self.plan[:done]))
         how = f"{execution.device}, {execution.threads} thread{'s' if execution.threads != 1 else ''}"
+        if execution.processes > 1:
+            how = how.replace(", ", f", {execution.processes} processes with ") + " each"
         begun = f", going on after {done} of {run.phases} phases" if done else ""
         self.say(f"{self.name} on {run.spec.dataset}, seed {run.spec.seed}, {how}{begun}: {record.method.formula}")
 

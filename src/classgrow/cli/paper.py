@@ -27,6 +27,17 @@ def paper(
     list_items: Annotated[
         bool, typer.Option("--list", help="Show every item and what is missing; run nothing.")
     ] = False,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Show what it would cost on --devices; run nothing.")
+    ] = False,
+    devices: Annotated[str, typer.Option(help="For --estimate: how many, one number or several.")] = "1,8,64",
+    images_per_second: Annotated[
+        str | None,
+        typer.Option(
+            help="For --estimate: of a device, as in 2000 or cifar=2000,imagenet=300; default: measured here."
+        ),
+    ] = None,
+    wire: Annotated[float, typer.Option(min=0.001, help="For --estimate: GB/s between two devices.")] = 10.0,
     dataset: Annotated[str | None, typer.Option(help="cifar100 or imagenet100; default: both.")] = None,
     orders: Annotated[str | None, typer.Option(help="Class orders, as in 0,1,2; default: all five.")] = None,
     epochs: Annotated[
@@ -55,6 +66,12 @@ def paper(
     chosen = choose(items or [], methods)
     if list_items:
         print_table(items_table(chosen, reduction, output))
+        return
+    if estimate:
+        from classgrow.cli.cost_view import cost_tables
+
+        for table in cost_tables(chosen, reduction, output, devices, images_per_second, wire):
+            print_table(table)
         return
     specs = all_specs(chosen, reduction)
     if not specs:

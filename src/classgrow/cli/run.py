@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from classgrow.cli.options import Data, Device, Threads
+from classgrow.errors import ClassgrowError
 
 if TYPE_CHECKING:
+    from classgrow.engine.compiled import Compile
     from classgrow.records.record import Record
     from classgrow.specs.spec import Spec
 
@@ -39,6 +42,10 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     device: Device = "auto",
     threads: Threads = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Processes that share every batch, on this machine; default 1.")
+    ] = None,
+    compile: Annotated[str, typer.Option(help="auto (where it pays), on or off.")] = "auto",
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also write scalars and confusion matrices for TensorBoard.")
     ] = False,
@@ -59,12 +66,43 @@ def run(
         "profile": profile,
         "selection": selection,
     }
+    from classgrow.engine.place import here
+    from classgrow.experiments.launch import end_with_parent
+
     spec = read_spec(spec_file, settings)
+    wish, place = read_compile(compile), here()
+    again = resume_command(spec, output, data, processes)
     try:
-        carry_out(spec, output, data, resume, device, threads, tensorboard)
+        if processes is not None and processes > 1 and place.processes == 1:
+            start_several(processes, threads, again)
+            return
+        if processes not in (None, place.processes):
+            raise ClassgrowError(f"This is one of {place.processes} processes: leave out --processes {processes}.")
+        end_with_parent()
+        carry_out(spec, output, data, resume, device, threads, tensorboard, wish)
     except KeyboardInterrupt:
-        typer.echo(f"Stopped. Go on with: {resume_command(spec, output, data)}", err=True)
+        typer.echo(f"Stopped. Go on with: {again}", err=True)
         raise typer.Exit(130) from None
+
+
+def start_several(processes: int, threads: int | None, again: str) -> None:
+    """The same command in several processes; what went wrong in any of them is told once."""
+    from classgrow.experiments.launch import launch
+
+    ending = launch(sys.argv[1:], processes, threads)
+    if ending.said:
+        typer.echo(ending.said, err=True)
+    if ending.happened:
+        typer.echo(f"{ending.happened} Go on with: {again}", err=True)
+    if ending.code:
+        raise typer.Exit(ending.code)
+
+
+def read_compile(word: str) -> Compile:
+    wishes: dict[str, Compile] = {"auto": "auto", "on": "on", "off": "off"}
+    if word not in wishes:
+        raise ClassgrowError(f"--compile is auto, on or off, not {word!r}.")
+    return wishes[word]
 
 
 def read_spec(spec_file: Path | None, settings: dict[str, Any]) -> Spec:
@@ -74,7 +112,7 @@ def read_spec(spec_file: Path | None, settings: dict[str, Any]) -> Spec:
     return Spec.from_options(settings) if spec_file is None else Spec.from_toml(spec_file, settings)
 
 
-def resume_command(spec: Spec, output: Path, data: Path | None) -> str:
+def resume_command(spec: Spec, output: Path, data: Path | None, processes: int | None = None) -> str:
     """What to type to go on with a stopped run."""
     from classgrow.specs.spec import command
 
@@ -83,21 +121,36 @@ def resume_command(spec: Spec, output: Path, data: Path | None) -> str:
         words.append(f"--output {shlex.quote(str(output))}")
     if data is not None:
         words.append(f"--data {shlex.quote(str(data))}")
+    if processes is not None and processes > 1:
+        words.append(f"--processes {processes}")
     return " ".join([*words, "--resume"])
 
 
 def carry_out(
-    spec: Spec, output: Path, data: Path | None, resume: bool, device: str, threads: int | None, tensorboard: bool
+    spec: Spec,
+    output: Path,
+    data: Path | None,
+    resume: bool,
+    device: str,
+    threads: int | None,
+    tensorboard: bool,
+    compile: Compile = "auto",
 ) -> None:
-    """Run with a live bar; one line per phase, then the table."""
+    """Run with a live bar; one line per phase, then the table. Of several processes only the first shows anything."""
+    from rich.console import Console
+
     from classgrow.cli.live import LiveRun
     from classgrow.cli.printing import console, print_table
     from classgrow.cli.tables import run_table
+    from classgrow.engine.place import here
     from classgrow.engine.runtime import decide
     from classgrow.experiments.run import run_spec
     from classgrow.experiments.tensorboard import tensorboard_log
 
-    with LiveRun(console()) as live, tensorboard_log(output if tensorboard else None) as log:
+    place = here()
+    shows = place.rank == 0
+    shown = console() if shows else Console(quiet=True)
+    with LiveRun(shown) as live, tensorboard_log(output if tensorboard and shows else None) as log:
 
         def after_phase(record: Record) -> None:
             live.after_phase(record)
@@ -108,11 +161,14 @@ def carry_out(
             output,
             data,
             resume=resume,
-            execution=decide(device, threads),
+            execution=decide(device, threads, processes=place.processes),
+            compile=compile,
             progress=live,
             ready=live.ready,
             after_phase=after_phase,
         )
+    if not shows:
+        return
     if outcome.already_finished:
         typer.echo(
             f"This run is already finished ({len(outcome.record.phases)} phases): "

@@ -75,18 +75,20 @@ def mnist(
     scores = content["scores"]
     print_table(
         Table(
-            columns=("head", "mean angle", "smallest angle", "nearest mean", "head's answer"),
+            columns=("head", "between digits", "smallest", "within", "separation", "nearest mean", "head's answer"),
             rows=tuple(
                 (
                     name,
                     f"{scores[head]['mean_angle']:.1f}°",
                     f"{scores[head]['smallest_angle']:.1f}°",
+                    f"{scores[head]['angle_within']:.1f}°",
+                    f"{scores[head]['separation']:.1f}",
                     percent(scores[head]["nearest_mean_accuracy"]),
                     percent(scores[head]["head_accuracy"]),
                 )
                 for head, name in HEAD_NAMES.items()
             ),
-            title="How far apart ten digits lie in three dimensions: angles between class means, accuracy in %",
+            title="Ten digits in three dimensions: angles between class means and to the own mean, accuracy in %",
         )
     )
     finish(output, "mnist", content, write_mnist(content, output))

@@ -41,8 +41,10 @@ def training_batches(
     def plans() -> Iterator[Plan]:
         for number in range(batch_count(len(data), batch_size, drop_last)):
             positions = order[number * batch_size : (number + 1) * batch_size]
-            draws = Draws.make(len(positions), inputs, generator).share(runtime.rank, runtime.processes)
-            yield positions[runtime.rank :: runtime.processes], draws
+            # With fewer images than processes the last ones stand in with a copy, which the loop gives no weight.
+            rank = runtime.rank % len(positions)
+            draws = Draws.make(len(positions), inputs, generator).share(rank, runtime.processes)
+            yield positions[rank :: runtime.processes], draws
 
     for mine, draws, pixels in _read(data, inputs, plans()):
         images = pixels.to(runtime.device, non_blocking=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -22,13 +23,34 @@ BATCH = 256
 def outputs(
     network: Network, data: LabelledImages, inputs: Inputs, runtime: Runtime, mirrored: bool = False
 ) -> Iterator[Outputs]:
-    """`Outputs` for consecutive slices of the data, test-time transform, mirrored left to right on demand."""
+    """`Outputs` for consecutive slices of the data, test-time transform, mirrored left to right on demand.
+
+    Several processes share the work, and each gets all outputs: every image once, in its place.
+    """
     network = for_evaluation(network)
-    for positions in torch.arange(len(data)).split(BATCH):
-        images = data.read(positions).to(runtime.device)
+    for positions in torch.arange(len(data)).split(BATCH * runtime.processes):
+        mine = share(len(positions), runtime.processes)
+        part = positions.split(mine)[runtime.rank]
+        images = data.read(part if len(part) else positions[:1]).to(runtime.device)
         if mirrored:
             images = images.flip(2)
-        yield network(plain(images, inputs))
+        yield gathered(network(plain(images, inputs)), mine, runtime)
+
+
+def share(count: int, processes: int) -> list[int]:
+    """How many of `count` images each process takes: as even as can be."""
+    return [len(range(rank, count, processes)) for rank in range(processes)]
+
+
+def gathered(mine: Outputs, sizes: list[int], runtime: Runtime) -> Outputs:
+    """The outputs of all processes, of which each has so many rows; the class embeddings are the same everywhere."""
+    if runtime.processes == 1:
+        return mine
+    rows = {name: getattr(mine, name) for name in ("features", "logits", "cosines", "reserved")}
+    present = {name: value for name, value in rows.items() if value is not None}
+    everything = runtime.group.gather(torch.cat(list(present.values()), dim=1), sizes)
+    columns = everything.split([value.shape[1] for value in present.values()], dim=1)
+    return replace(mine, **dict(zip(present, columns, strict=True)))
 
 
 def features(

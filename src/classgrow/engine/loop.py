@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.batches import batch_count, training_batches
@@ -73,6 +76,7 @@ class Training:
             fit.epoch += 1
             fit.momentum = momentum_of(optimiser, self.network)
             after_epoch(fit)
+        self.__dict__.pop("_shared", None)  # it knows this training: let go of both
 
     def epoch(self, optimiser: torch.optim.Optimizer, epoch: int, progress: Progress) -> float:
         """One pass over the data; returns the mean loss."""
@@ -83,47 +87,93 @@ class Training:
         )
         total, steps = torch.zeros((), device=self.runtime.device), 0
         for images, labels in batches:
-            loss = self.loss(images, labels)
+            size = min(self.recipe.batch_size, len(self.data) - steps * self.recipe.batch_size)
+            loss = self.loss(images, labels, stands_in=self.runtime.rank >= size)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
             total, steps = total + loss.detach(), steps + 1
-            progress.advance(len(labels) * self.runtime.processes)
+            progress.advance(size)
             if steps % LOOK_EVERY == 0:
                 self.look(total, epoch)
         return self.look(total, epoch) / steps
 
-    def loss(self, images: Tensor, labels: Tensor) -> Tensor:
-        """The objective on one batch: every term divided by its count over all processes."""
+    def loss(self, images: Tensor, labels: Tensor, stands_in: bool = False) -> Tensor:
+        """The objective on one batch: every term divided by its count over all processes.
+
+        The mean over processes is the objective on the whole batch, and the mean of their gradients its gradient.
+        A process that only stands in (a batch of fewer images than processes) adds nothing.
+        """
         teacher: Outputs | None = None
         if self.teacher is not None:
             with torch.no_grad():
                 teacher = self.teacher(images)
         view = BatchView(labels, self.student(images), teacher, self.counts, self.blocks)
         loss = torch.zeros((), device=images.device, dtype=view.student.logits.dtype)
-        for weight, total, number in self.objective(view):
-            everywhere = self.runtime.sum_over_processes(number)
+        terms = [(weight, total, number) for weight, total, number in self.objective(view)]
+        if stands_in:
+            terms = [(weight, total * 0, number * 0) for weight, total, number in terms]
+        numbers = self.runtime.sums_over_processes([number for _, _, number in terms])
+        for (weight, total, _), everywhere in zip(terms, numbers, strict=True):
             if isinstance(everywhere, Tensor):
-                everywhere = everywhere.clamp(min=1)  # a mean over no samples is 0
+                everywhere = everywhere.clamp(min=1).to(total.device)  # a mean over no samples is 0
             loss = loss + weight * self.runtime.processes * total / everywhere
-        return loss
+        return loss.to(view.student.logits.dtype)
 
     def student(self, images: Tensor) -> Outputs:
         """The network's outputs; whole batches go through the compiled backbone, a smaller last one does not."""
-        if self.runtime.execution.compiled and len(images) * self.runtime.processes == self.recipe.batch_size:
+        if self.runtime.processes > 1:
+            shared: Outputs = self._shared(images)
+            return shared
+        return self.forward(images)
+
+    def forward(self, images: Tensor) -> Outputs:
+        share = len(range(self.runtime.rank, self.recipe.batch_size, self.runtime.processes))
+        if self.runtime.execution.compiled and len(images) == share:
             return self.network.head(self.runtime.compiled(self.network.backbone)(images))
         outputs: Outputs = self.network(images)
         return outputs
 
+    @cached_property
+    def _shared(self) -> nn.Module:
+        """The network of several processes: their gradients are averaged as they come up.
+
+        Batch norm sees each process's own images. Its running statistics are not sent around in every step, as
+        training does not read them: those of the first process count, from the end of the step on.
+        """
+        self.runtime.group  # noqa: B018 (joins)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # newer versions of torch have another name for buffers
+            return DistributedDataParallel(
+                Student(self),
+                device_ids=[self.runtime.device.index] if self.runtime.device.type == "cuda" else None,
+                broadcast_buffers=False,
+                gradient_as_bucket_view=True,
+                # Of a user's own module nobody knows whether every parameter takes part.
+                find_unused_parameters=not type(self.network.backbone).__module__.startswith("classgrow."),
+            )
+
     def look(self, total: Tensor, epoch: int) -> float:
         """The summed loss as a number; training stops where it is none."""
-        value = float(total)
+        value = float(self.runtime.mean_over_processes(total))
         if value != value or value in (float("inf"), float("-inf")):
             raise ClassgrowError(
                 f"The loss stopped being a number in {' '.join(str(part) for part in self.place)}, epoch {epoch + 1}: "
                 "the learning rate is too high for this data; try another method or profile."
             )
         return value
+
+
+class Student(nn.Module):
+    """A training's forward pass as a module, for those who wrap modules."""
+
+    def __init__(self, training: Training) -> None:
+        super().__init__()
+        self.network = training.network
+        self._forward = training.forward
+
+    def forward(self, images: Tensor) -> Outputs:
+        return self._forward(images)
 
 
 def make_optimiser(network: nn.Module, recipe: Recipe) -> torch.optim.SGD:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from classgrow.engine.compiled import CompiledBackbones
+from classgrow.engine.group import Group, join
+from classgrow.engine.place import cores, here
 from classgrow.errors import ClassgrowError
 
 
 @dataclass(frozen=True)
 class Execution:
-    """The choices that a resumed run must repeat to get the same bits."""
+    """The choices that a resumed run must repeat to get the same bits. `threads` are those of each process."""
 
     device: str = "cpu"
     threads: int = 1
@@ -25,15 +29,18 @@ class Execution:
         return asdict(self)
 
 
-def decide(device: str = "auto", threads: int | None = None, compiled: bool = False) -> Execution:
-    """Choose a device (cuda, then mps, then cpu) and the number of threads."""
+def decide(device: str = "auto", threads: int | None = None, compiled: bool = False, processes: int = 1) -> Execution:
+    """Choose a device (cuda, then mps, then cpu) and the number of threads; several processes share the cores."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise ClassgrowError(f"The device {device!r} is not available here: choose --device auto or cpu.") from error
-    return Execution(device, threads or torch.get_num_threads(), compiled=compiled)
+    if processes > 1 and device not in ("cpu", "cuda"):
+        raise ClassgrowError(f"Several processes train on cpu or cuda, not on {device}: give --device cpu.")
+    share = torch.get_num_threads() if processes == 1 else max(1, cores() // here().local_processes)
+    return Execution(device, threads or share, processes, compiled)
 
 
 class Runtime:
@@ -42,18 +49,32 @@ class Runtime:
     def __init__(self, execution: Execution | None = None) -> None:
         self.execution = execution or decide()
         self.device = torch.device(self.execution.device)
+        if self.processes > 1 and self.device.type == "cuda":
+            self.device = torch.device("cuda", here().local_rank)
         self.compiled = CompiledBackbones()
         if torch.get_num_threads() != self.execution.threads:
             torch.set_num_threads(self.execution.threads)
 
-    @property
+    @cached_property
+    def group(self) -> Group:
+        """The processes of this run; joined when first needed."""
+        return join(self.processes, self.device.type)
+
+    @cached_property
     def rank(self) -> int:
-        return 0
+        return here().rank if self.processes > 1 else 0
 
     @property
     def processes(self) -> int:
         return self.execution.processes
 
-    def sum_over_processes(self, value: Tensor | float) -> Tensor | float:
-        """The sum of a count over all processes."""
-        return value
+    def sums_over_processes(self, counts: Sequence[Tensor | float]) -> Sequence[Tensor | float]:
+        """The sum of each count over all processes, in one exchange."""
+        if self.processes == 1 or not counts:
+            return counts
+        mine = [torch.as_tensor(count, dtype=torch.float64, device=self.device) for count in counts]
+        return list(self.group.sum(torch.stack(mine)))
+
+    def mean_over_processes(self, value: Tensor) -> Tensor:
+        """The mean of what each process has."""
+        return value if self.processes == 1 else self.group.sum(value) / self.processes

@@ -14,6 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Protocol, Self
 
+from classgrow.engine.place import cores
 from classgrow.experiments.worker import Event, Job
 
 STOP_SECONDS = 5.0
@@ -42,11 +43,6 @@ class Crew(Protocol):
     def events(self, seconds: float) -> list[Event]:
         """What happened; waits so long for something to happen."""
         ...
-
-
-def cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class LocalWorker:

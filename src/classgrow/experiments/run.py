@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,12 +18,14 @@ from classgrow.data.catalogue import load
 from classgrow.data.labelled import Dataset, LabelledImages
 from classgrow.data.scenario import Scenario
 from classgrow.engine.compiled import Compile, decide_compile
+from classgrow.engine.group import Group, join, lost_processes_told
 from classgrow.engine.runtime import Execution, decide
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.lock import LOCK_FILE, only_one
 from classgrow.experiments.plan import budget_of, method_of, planned_images
 from classgrow.learner import Learner
 from classgrow.memory import HELD_OUT, TRAIN
+from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.networks.catalogue import BY_KIND
 from classgrow.progress import Progress, Silent
@@ -87,33 +91,56 @@ def run_spec(
     """Run a spec, or go on with it; a run that is finished is left as it is.
 
     `ready` hears of the run once, before training; `after_phase` of the record each time a phase was added.
+    Of several processes only the first holds the folder, writes and reports.
     """
-    run = prepare(spec, output, data_dir, progress)
-    claim_folder(run.folder)
-    with only_one(run.folder):
-        record = existing_record(run)
-        if record is not None and len(record.phases) >= run.phases:
+    execution = execution or decide()
+    group = join(execution.processes, execution.device)
+    told = (progress or Silent()) if group.is_first else Silent()
+    with lost_processes_told(group.count), ExitStack() as held:
+        run = group.prepared(lambda: prepare(spec, output, data_dir, told))
+
+        def begin() -> Record:
+            claim_folder(run.folder)
+            held.enter_context(only_one(run.folder))
+            return opened(run, resume, execution, compile, told)
+
+        record = group.decided(begin)
+        if len(record.phases) >= run.phases:
             return Outcome(record, run.folder, already_finished=True)
-        checkpoint = CheckpointFile(run.folder / CHECKPOINT_FILE)
-        if record is not None and not resume:
-            raise ClassgrowError(
-                f"This run was begun before ({len(record.phases)} of {run.phases} phases, {run.folder}): "
-                "add --resume to go on, or delete that folder to start again."
-            )
-        if record is None:
-            record = new_record(run, chosen_execution(run, execution or decide(), compile, progress or Silent()))
-        record = record.model_copy(
-            update={
-                "phases_planned": run.phases,
-                "status": "running",
-                "error": None,
-                "finished": None,
-                "spec": spec.to_json(),
-            }
+        if group.is_first:
+            ready(run, record)
+        record = carry_out(run, record, group, told, after_phase)
+        group.finish()
+        return Outcome(record, run.folder)
+
+
+def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress: Progress) -> Record:
+    """The record to go on with, written as running; a finished one as it is."""
+    record = existing_record(run)
+    if record is not None and len(record.phases) >= run.phases:
+        return record
+    if record is not None and not resume:
+        raise ClassgrowError(
+            f"This run was begun before ({len(record.phases)} of {run.phases} phases, {run.folder}): "
+            "add --resume to go on, or delete that folder to start again."
         )
-        write_record(record, run.folder / RECORD_FILE)
-        ready(run, record)
-        return Outcome(carry_out(run, record, checkpoint, progress or Silent(), after_phase), run.folder)
+    if record is None:
+        record = new_record(run, chosen_execution(run, execution, wish, progress))
+    elif record.execution.processes != execution.processes:
+        # Another number of processes is another way to execute: its threads and device come with it.
+        changed = replace(execution, compiled=record.execution.compiled)
+        record = record.model_copy(update={"execution": records.Execution(**changed.as_json())})
+    record = record.model_copy(
+        update={
+            "phases_planned": run.phases,
+            "status": "running",
+            "error": None,
+            "finished": None,
+            "spec": run.spec.to_json(),
+        }
+    )
+    write_record(record, run.folder / RECORD_FILE)
+    return record
 
 
 def check_memory(method: Method, resolved: ResolvedSpec) -> None:
@@ -134,11 +161,12 @@ def chosen_execution(run: Run, execution: Execution, wish: Compile, progress: Pr
 
 
 def carry_out(
-    run: Run, record: Record, checkpoint: CheckpointFile, progress: Progress, after_phase: Callable[[Record], None]
+    run: Run, record: Record, group: Group, progress: Progress, after_phase: Callable[[Record], None]
 ) -> Record:
     """The phases that are left, each recorded as soon as it ends."""
     learner = make_learner(run, record, progress)
-    saved = checkpoint.read()
+    checkpoint = CheckpointFile(run.folder / CHECKPOINT_FILE) if group.is_first else None
+    saved = read_checkpoint(checkpoint, group)
     done = len(record.phases)
     if saved is None and done:
         raise ClassgrowError(f"The checkpoint in {run.folder} is missing: delete the folder to start this run again.")
@@ -158,9 +186,25 @@ def carry_out(
         record = record.with_phase(result, confusion)
         if phase == run.phases:
             record = record.model_copy(update={"status": "finished", "finished": now()})
-        write_record(record, run.folder / RECORD_FILE)
-        after_phase(record)
+        if group.is_first:
+            write_record(record, run.folder / RECORD_FILE)
+            after_phase(record)
     return record
+
+
+def read_checkpoint(checkpoint: CheckpointFile | None, group: Group) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """What was saved, if anything: the first process reads it and tells the others, who have no file."""
+    found: tuple[dict[str, Any], dict[str, Any]] | None = None
+
+    def is_there() -> bool:
+        nonlocal found
+        found = checkpoint.read() if checkpoint is not None else None
+        return found is not None
+
+    if not group.decided(is_there):
+        return None
+    tensors, plain, _ = group.same(*(found or ({}, {})))
+    return tensors, plain
 
 
 def make_learner(run: Run, record: Record, progress: Progress) -> Learner:

@@ -173,18 +173,24 @@ def read_record(path: Path) -> Record:
 
 def write_record(record: Record, path: Path) -> None:
     """Replaces the file in one step: whoever reads it sees the old record or the new one, never a half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = ""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(_as_text(to_json(record)))
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        temporary = ""
+    except OSError as error:
+        raise ClassgrowError(
+            f"Could not write {path} ({error.strerror}): free some space and go on with --resume."
+        ) from error
+    finally:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
 
 
 def to_json(record: Record) -> dict[str, Any]:

@@ -189,8 +189,8 @@ def mnist_figure(content: Mapping[str, Any], kind: str = "raw") -> Figure:
         scores = content["scores"][head]
         axes.set_title(
             f"({'ab'[place]}) {HEAD_NAMES[head]} in colour, {HEAD_NAMES[other]} in grey\n"
-            f"mean angle between digits {scores['mean_angle']:.0f}°, smallest {scores['smallest_angle']:.0f}°; "
-            f"nearest mean {100 * scores['nearest_mean_accuracy']:.1f} %",
+            f"between digits {scores['mean_angle']:.0f}°, within {scores['angle_within']:.1f}°: "
+            f"separation {scores['separation']:.1f}; nearest mean {100 * scores['nearest_mean_accuracy']:.1f} %",
             fontsize=10.5,
             color=INK,
         )

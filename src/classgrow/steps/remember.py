@@ -64,7 +64,11 @@ def select_exemplars(
     new = range(state.counts.old, state.counts.seen)
     members = [torch.nonzero(data.labels == label)[:, 0] for label in new]
     everything = features(network or state.network, data, phase.inputs, phase.runtime)
-    ranked = selection([everything[mine.to(everything.device)] for mine in members], quota, phase.generator("select"))
+    ranked = phase.runtime.group.decided(
+        lambda: selection(
+            [everything[mine.to(everything.device)] for mine in members], quota, phase.generator("select")
+        )
+    )
     return [mine[best] for mine, best in zip(members, ranked, strict=True)]
 
 

@@ -97,7 +97,9 @@ def subset(data: LabelledImages, count: int, seed: int) -> LabelledImages:
 
 
 def measure(network: Network, data: Dataset, seed: int, runtime: Runtime) -> Trained:
-    """Features, the angles between the digits' mean features, and accuracies by nearest mean and by the head."""
+    """Features and how well they separate the digits: angles between the class means (`mean_angle`,
+    `smallest_angle`), from an image to its own mean (`angle_within`), the first over the last (`separation`), and
+    accuracies by nearest mean and by the head."""
     known, shown = subset(data.train, MEASURED, seed), subset(data.test, SHOWN, seed)
     known_features = torch.cat([one.features for one in outputs(network, known, INPUTS, runtime)]).double().cpu()
     answers = list(outputs(network, shown, INPUTS, runtime))
@@ -107,6 +109,7 @@ def measure(network: Network, data: Dataset, seed: int, runtime: Runtime) -> Tra
     directions = functional.normalize(means)
     between = torch.rad2deg(torch.arccos((directions @ directions.T).clamp(-1, 1)))
     pairs = between[torch.triu_indices(DIGITS, DIGITS, 1).unbind()]
+    own = torch.rad2deg(torch.arccos((functional.normalize(features) * directions[shown.labels]).sum(1).clamp(-1, 1)))
     nearest = torch.cdist(functional.normalize(features), directions).argmin(1)
     head = torch.cat([one.logits.argmax(1) for one in answers]).cpu()
     return Trained(
@@ -114,6 +117,8 @@ def measure(network: Network, data: Dataset, seed: int, runtime: Runtime) -> Tra
         {
             "mean_angle": float(pairs.mean()),
             "smallest_angle": float(pairs.min()),
+            "angle_within": float(own.mean()),
+            "separation": float(pairs.mean() / own.mean()),
             "nearest_mean_accuracy": float((nearest == shown.labels).double().mean()),
             "head_accuracy": float((head == shown.labels).double().mean()),
         },

@@ -1,0 +1,225 @@
+"""The processes of one run, and what they tell each other. A process alone is a group of one, which tells nothing.
+
+Whatever is decided is decided once, by the first process, and told to the others: no two can keep different exemplars.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, distributed
+
+from classgrow.engine.place import Place, here, timeout_seconds
+from classgrow.errors import ClassgrowError, LostProcessError, ToldElsewhereError
+
+T = TypeVar("T")
+Tensors = dict[str, Tensor]
+
+JOIN_SECONDS = 300.0
+"""How long the first waits for the others to start, however short the timeout is."""
+PATIENCE_SECONDS = 20.0
+"""How long one look for a slow preparation takes; there is no limit to the looks."""
+SIGNS = ("gloo", "nccl", "connection", "timed out", "timeout", "broken pipe", "socket")
+"""What errors of the network between processes speak of."""
+
+
+class Group:
+    """`count` processes of which this is number `rank`. Every method is called by all of them, in the same order."""
+
+    def __init__(self, place: Place | None = None, store: distributed.Store | None = None) -> None:
+        self.place = place or Place()
+        self.rank, self.count = self.place.rank, self.place.processes
+        self._store = store
+        self._preparations = 0
+
+    @property
+    def is_first(self) -> bool:
+        return self.rank == 0
+
+    def sum(self, values: Tensor) -> Tensor:
+        """The sum over all processes."""
+        if self.count > 1:
+            values = values.clone()
+            distributed.all_reduce(values)
+        return values
+
+    def gather(self, rows: Tensor, sizes: Sequence[int]) -> Tensor:
+        """The rows of all processes, in their order; `sizes`: how many each has. Padding is cut off again."""
+        if self.count == 1:
+            return rows
+        padded = rows.new_zeros((max(sizes), *rows.shape[1:]))
+        padded[: sizes[self.rank]] = rows[: sizes[self.rank]]
+        everyone = [torch.empty_like(padded) for _ in sizes]
+        distributed.all_gather(everyone, padded)
+        return torch.cat([one[:size] for one, size in zip(everyone, sizes, strict=True)])
+
+    def decided(self, make: Callable[[], T]) -> T:
+        """What the first process makes, told to all. An error a user can mend ends them all, and is said once."""
+        if self.count == 1:
+            return make()
+        made, problem = None, None
+        if self.is_first:
+            try:
+                made = make()
+            except ClassgrowError as error:
+                self._told((None, str(error)))
+                raise
+        made, problem = self._told((made, problem))
+        if problem is not None:
+            raise ToldElsewhereError(problem)
+        return made  # type: ignore[return-value]
+
+    def same(self, tensors: Tensors, plain: T) -> tuple[Tensors, T, bool]:
+        """The first process's tensors (on the CPU) and plain values, and whether mine were others.
+
+        Only tensors that some process has not are sent, one at a time.
+        """
+        if self.count == 1:
+            return tensors, plain, False
+        mine = {name: outline(value) for name, value in tensors.items()}
+        theirs, told = self._told((mine, plain))
+        lacking = [mine.get(name) != wanted for name, wanted in theirs.items()]
+        wanted_by = self.sum(torch.tensor(lacking, dtype=torch.int64)).tolist() if lacking else []
+        result: Tensors = {}
+        for (name, (dtype, shape, _)), lacks, wanted in zip(theirs.items(), lacking, wanted_by, strict=True):
+            value = torch.empty(shape, dtype=dtype) if lacks else tensors[name].contiguous()
+            if wanted and value.numel():
+                distributed.broadcast(as_bytes(value), 0)
+            result[name] = value
+        return result, told, any(lacking) or mine.keys() != theirs.keys() or told != plain
+
+    def prepared(self, make: Callable[[], T]) -> T:
+        """What every process makes for itself, the first one first (the others then find its work in a cache).
+
+        It may take as long as it takes: no timeout ends the waiting, only the death of the process waited for.
+        """
+        if self.count == 1:
+            return make()
+        self._preparations += 1
+        if not self.is_first:
+            self._wait_for([self._key(0)])
+        try:
+            made = make()
+        except ClassgrowError as error:
+            self._say(str(error))
+            raise
+        self._say("")
+        self._wait_for([self._key(rank) for rank in range(self.count)])
+        return made
+
+    def finish(self) -> None:
+        """Wait until all have come this far."""
+        if self.count > 1:
+            distributed.barrier()
+
+    # --- details -----------------------------------------------------------------------------------------------------
+
+    def _told(self, value: T) -> T:
+        box: list[Any] = [value if self.is_first else None]
+        distributed.broadcast_object_list(box, 0, device=torch.device("cpu"))
+        told: T = box[0]
+        return told
+
+    def _key(self, rank: int) -> str:
+        return f"prepared/{self._preparations}/{rank}"
+
+    def _say(self, problem: str) -> None:
+        assert self._store is not None
+        self._store.set(self._key(self.rank), problem or "ready")
+
+    def _wait_for(self, keys: list[str]) -> None:
+        assert self._store is not None
+        for key in keys:
+            while not self._store.check([key]):
+                try:
+                    self._store.wait([key], timedelta(seconds=PATIENCE_SECONDS))
+                except distributed.DistStoreError:  # not yet
+                    continue
+            problem = self._store.get(key).decode()
+            if problem != "ready":
+                raise ToldElsewhereError(problem)
+
+
+def outline(value: Tensor) -> tuple[torch.dtype, tuple[int, ...], bytes]:
+    """Type, shape and a digest of the values."""
+    digest = hashlib.blake2b(as_bytes(value.contiguous()).numpy().data, digest_size=16).digest()
+    return value.dtype, tuple(value.shape), digest
+
+
+def as_bytes(value: Tensor) -> Tensor:
+    """A contiguous tensor's memory as uint8: any type can travel so."""
+    return value.reshape(-1).view(torch.uint8)
+
+
+_joined: Group | None = None
+
+
+def join(processes: int, device: str = "cpu") -> Group:
+    """The group of this process's run, joined once: torch knows one group per process."""
+    global _joined
+    if processes == 1:
+        return Group()
+    place = here()
+    if place.processes != processes:
+        raise ClassgrowError(
+            f"This run is meant for {processes} processes and was started as {place.processes}: use "
+            f"classgrow run --processes {processes}, or torchrun --nproc-per-node {processes} -m classgrow run."
+        )
+    if _joined is None:
+        with lost_processes_told(processes):
+            _joined = Group(place, _connected(place, device))
+        atexit.register(leave)
+    return _joined
+
+
+def _connected(place: Place, device: str) -> distributed.Store:
+    from torch.distributed.rendezvous import rendezvous
+
+    limit = timedelta(seconds=timeout_seconds())
+    store, rank, processes = next(rendezvous("env://", timeout=max(limit, timedelta(seconds=JOIN_SECONDS))))
+    backend = "gloo"
+    if device == "cuda":
+        backend = "cpu:gloo,cuda:nccl"  # what is told travels by gloo, gradients by nccl
+        torch.cuda.set_device(place.local_rank)
+    distributed.init_process_group(
+        backend, store=distributed.PrefixStore("group", store), rank=rank, world_size=processes, timeout=limit
+    )
+    return store
+
+
+def leave() -> None:
+    """Let go of the group; a process that ends does it by itself."""
+    global _joined
+    if _joined is not None and distributed.is_initialized():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            distributed.destroy_process_group()
+    _joined = None
+
+
+@contextmanager
+def lost_processes_told(processes: int) -> Iterator[None]:
+    """Errors of the network between processes, inside, become one sentence: another process is gone or stuck."""
+    try:
+        yield
+    except RuntimeError as error:
+        if processes == 1 or not _is_of_the_network(error):
+            raise
+        raise LostProcessError(
+            "Another process of this run stopped answering (it ended, or was silent for "
+            f"{timeout_seconds():g} seconds): see what it said, and go on with --resume."
+        ) from error
+
+
+def _is_of_the_network(error: RuntimeError) -> bool:
+    if isinstance(error, distributed.DistError):
+        return True
+    text = str(error).lower()
+    return any(sign in text for sign in SIGNS)

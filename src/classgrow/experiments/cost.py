@@ -1,0 +1,104 @@
+"""What many devices would take for many runs: a model with two speeds, that of a device and that of the wire.
+
+A training step of b images on N devices takes b / (N · images/s) to compute and, for a ring all-reduce of float32
+gradients, 4 · parameters · 2(N − 1)/N bytes sent by each device over a wire of so many bytes/s. Nothing overlaps in
+the model, so it errs on the slow side; choosing exemplars and testing are left out, so it errs on the quick side.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from classgrow.errors import ClassgrowError
+from classgrow.experiments.estimate import training_seconds
+from classgrow.experiments.outline import KNOWN, MEGAFLOPS, Outline
+from classgrow.methods import build_method
+from classgrow.recipes import Kind, recipe_for
+
+PARAMETERS: dict[Kind, int] = {"digits": 18_800, "cifar": 463_504, "imagenet": 11_176_512}
+"""Of each kind's backbone; a head of 100 classes adds 6,400 (ResNet-32) or 51,200 (ResNet-18)."""
+TEST_IMAGES = {"cifar100": 10_000, "imagenet100": 5_000}
+IMAGE_BYTES = {"cifar100": 32 * 32 * 3, "imagenet100": 256 * 341 * 3}
+"""In memory (CIFAR) or in the image cache: ImageNet's usual 500 x 375 pixels with a short side of 256."""
+WIRE = 10.0
+"""Gigabytes a second between devices, unless given: PCIe or a fast network."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Devices of one kind: images a second in a training step with a teacher, and the wire between two of them."""
+
+    images_per_second: Mapping[Kind, float]
+    gigabytes_per_second: float = WIRE
+
+
+@dataclass(frozen=True)
+class Duration:
+    """How long runs take, at best, and how many devices each run then has."""
+
+    seconds: float
+    devices_each: int
+
+
+def bytes_per_step(parameters: int, devices: int) -> float:
+    """What each device sends in one ring all-reduce of the gradients."""
+    return 4 * parameters * 2 * (devices - 1) / devices
+
+
+def batch_size(run: Outline) -> int:
+    return recipe_for(build_method(run.spec.method).recipe, run.kind).batch_size
+
+
+def run_seconds(run: Outline, machine: Machine, devices: int = 1) -> float:
+    """The training of one run on so many devices."""
+    computing = training_seconds(run, {run.kind: 1 / machine.images_per_second[run.kind]}) / devices
+    steps = sum(run.images) / batch_size(run)
+    return computing + steps * bytes_per_step(PARAMETERS[run.kind], devices) / (machine.gigabytes_per_second * 1e9)
+
+
+def best_seconds(runs: Sequence[Outline], machine: Machine, devices: int) -> Duration:
+    """The quickest way to do all runs: 1, 2, 4, ... devices for each, as many runs side by side as there is room."""
+    ways = []
+    each = 1
+    while each <= devices:
+        seconds = [run_seconds(run, machine, each) for run in runs]
+        ways.append(Duration(side_by_side(seconds, devices // each), each))
+        each *= 2
+    return min(ways, key=lambda way: way.seconds)
+
+
+def side_by_side(seconds: Iterable[float], places: int) -> float:
+    """When the last of these is done: the longest first, each where there is room first."""
+    busy = [0.0] * places
+    for one in sorted(seconds, reverse=True):
+        heapq.heapreplace(busy, busy[0] + one)
+    return max(busy)
+
+
+def cache_bytes(dataset: str) -> int | None:
+    """About what the images of a data set take, once for all runs; None for data nobody knows."""
+    if dataset not in IMAGE_BYTES:
+        return None
+    return (sum(KNOWN[dataset].of_class) + TEST_IMAGES[dataset]) * IMAGE_BYTES[dataset]
+
+
+def read_speeds(text: str) -> dict[Kind, float]:
+    """ "2000" (CIFAR; others in proportion to their multiplications) or "cifar=2000,imagenet=300"."""
+    given: dict[str, float] = {}
+    for word in text.split(","):
+        name, _, value = word.rpartition("=")
+        try:
+            given[name.strip() or "cifar"] = float(value)
+        except ValueError:
+            given = {}
+            break
+    kinds: tuple[Kind, ...] = ("digits", "cifar", "imagenet")
+    if not given or not given.keys() <= set(kinds) or not all(0 < value < float("inf") for value in given.values()):
+        raise ClassgrowError(
+            f"--images-per-second {text!r} cannot be read: give 2000 (CIFAR), or cifar=2000,imagenet=300."
+        )
+    known, speed = next((kind, given[kind]) for kind in ("cifar", "imagenet", "digits") if kind in given)
+    work: Mapping[str, float] = {kind: MEGAFLOPS[kind] for kind in kinds}
+    return {kind: given.get(kind, speed * work[known] / work[kind]) for kind in kinds}
