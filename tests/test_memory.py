@@ -52,6 +52,19 @@ def test_held_out_share_of_the_quota() -> None:
         Budget(total=60).held_out_quota(50, 0.1)
 
 
+@pytest.mark.parametrize("number", [0, -1])
+def test_no_image_per_class_is_no_memory(number: int) -> None:
+    with pytest.raises(ClassgrowError, match="give 1 or more"):
+        Budget(per_class=number).quota(2)
+
+
+def test_one_image_per_class_cannot_be_shared() -> None:
+    with pytest.raises(ClassgrowError, match="at least 2 images per class"):
+        Budget(per_class=1).held_out_quota(5, 0.1)
+    with pytest.raises(ClassgrowError, match="at least 10 images"):
+        Budget(total=9).held_out_quota(5, 0.1)
+
+
 def test_other_budgets() -> None:
     assert Budget(per_class=20).quota(1000) == 20
     assert Budget(unlimited=True).quota(10) == EVERYTHING

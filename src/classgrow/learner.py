@@ -211,6 +211,8 @@ class Learner:
         with seeded(self.seed, "network"):
             if not isinstance(backbone, nn.Module):
                 backbone = build_backbone(backbone or BY_KIND[kind], shape[2], self.method.last_relu)
+            if not isinstance(getattr(backbone, "features", None), int):
+                raise ClassgrowError("A network of your own needs an attribute `features`: how many it returns.")
             network = Network(backbone, self.method.head.build(int(backbone.features)))  # type: ignore[arg-type]
         network = network.to(self.runtime.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._state = State(network, Memory(self._budget()), frozen_copy(network), self.total_classes)

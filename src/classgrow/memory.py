@@ -28,6 +28,8 @@ class Budget:
         if self.unlimited:
             return EVERYTHING
         if self.per_class is not None:
+            if self.per_class < 1:
+                raise ClassgrowError(f"{self.per_class} exemplars per class are no memory: give 1 or more.")
             return self.per_class
         if self.total is None:
             raise ClassgrowError("This method keeps no memory: choose another method or give --memory.")
@@ -41,9 +43,10 @@ class Budget:
         """Of that quota, how many are held out from training (BiC): at least one, floor(share · M / n)."""
         quota = self.quota(classes)
         if quota < 2:
+            enough = f"{2 * classes} images" if self.per_class is None else "2 images per class"
             raise ClassgrowError(
                 f"{quota} image per class leaves none to train on once one is held out: "
-                f"raise the memory to at least {2 * classes} images."
+                f"raise the memory to at least {enough}."
             )
         if self.per_class is not None:
             return max(1, round(share * self.per_class))

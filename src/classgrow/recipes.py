@@ -210,11 +210,14 @@ def _matched(recipe: Recipe, epochs: int) -> Recipe:
     return replace(recipe, first=first, later=recipe.later.scaled(later), fine_tune=recipe.fine_tune.scaled(rest))
 
 
+_HOU19: dict[Kind, dict[str, float]] = {"digits": {"base": 5.0}, "cifar": {"base": 5.0}, "imagenet": {"base": 10.0}}
+METHOD_OPTIONS: dict[str, dict[Kind, dict[str, float]]] = {"lucir": _HOU19, "mnemonics": _HOU19}
+"""Arguments of a method's factory that its paper changes with the data set (Hou19: base is lambda_base)."""
+
+
 def method_options(method: str, kind: Kind) -> dict[str, float]:
-    """Arguments of a method's factory that its paper changes with the data set."""
-    if method in ("lucir", "mnemonics"):
-        return {"base": 10.0 if kind == "imagenet" else 5.0}  # Hou19: lambda_base
-    return {}
+    """The row of METHOD_OPTIONS; most methods have none."""
+    return dict(METHOD_OPTIONS.get(method, {}).get(kind, {}))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

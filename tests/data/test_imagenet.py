@@ -275,3 +275,12 @@ def test_a_class_only_in_the_test_images(make_folder: MakeFolder) -> None:
     next((root / "train" / "dog").iterdir()).unlink()
     with pytest.raises(ClassgrowError, match=r"holds the class 'dog', which the train images lack"):
         load_folder(root)
+
+
+def test_a_folder_is_told_from_another_by_its_files(make_folder: MakeFolder) -> None:
+    folder = make_folder(["cat", "dog"])
+    first = load_folder(folder).fingerprint
+    assert first and load_folder(folder).fingerprint == first
+    extra = next((folder / "train" / "cat").iterdir())
+    extra.with_name("another" + extra.suffix).write_bytes(extra.read_bytes())
+    assert load_folder(folder).fingerprint != first

@@ -18,6 +18,7 @@ from classgrow.method import Method
 from classgrow.methods import build_method, catalogue
 from classgrow.methods.ablations import ABLATIONS
 from classgrow.methods.catalogue import METHODS
+from classgrow.methods.left_open import LEFT_OPEN
 from classgrow.parts.classification import CrossEntropy
 from classgrow.parts.distillation import LessForget, MarginRanking, SigmoidDistillation, SoftmaxDistillation
 from classgrow.parts.heads import CosineHead, LinearHead, RectifiedCosineHead
@@ -133,6 +134,7 @@ def test_an_ablation_is_its_original_with_one_thing_changed(name: str) -> None:
     assert (method.rule, method.recipe, method.last_relu) == (original.rule, original.recipe, original.last_relu)
     for one, other in zip(method.steps, original.steps, strict=True):
         assert one == other or (isinstance(one, Train) and isinstance(other, Train))
+    assert method.source.departures == (*LEFT_OPEN.get(name, ()), *original.source.departures)
 
 
 def test_the_catalogue_is_the_issues_list() -> None:
@@ -143,6 +145,7 @@ def test_the_catalogue_is_the_issues_list() -> None:
         "fgp-ce", "fgp-cosine", "fgp-uniform", "fgp-dist-bce", "fgp-dist-kl", "fgp-dist-lucir",
         "fgp-dist-bce-weighted", "norm-icarl",
     }  # fmt: skip
+    assert set(LEFT_OPEN) <= set(ABLATIONS)
 
 
 def test_who_keeps_what() -> None:
@@ -212,6 +215,23 @@ def test_a_registered_method_is_known_by_name(register: Any) -> None:
 def test_nobody_can_take_a_name_of_ours(register: Any) -> None:
     register(icarl=mine)
     assert build_method("icarl").name == "icarl"
+
+
+def test_a_broken_package_is_told_and_disturbs_no_other_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        name = "theirs"
+
+        def load(self) -> Any:
+            raise ImportError("no module named theirs")
+
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: [Broken()])
+    catalogue.registered.cache_clear()
+    try:
+        assert build_method("fgp").name == "fgp"
+        with pytest.raises(ClassgrowError, match=r"'theirs'.*no module named theirs.*uninstall"):
+            build_method("theirs")
+    finally:
+        catalogue.registered.cache_clear()
 
 
 def test_a_method_can_be_given_as_it_is() -> None:

@@ -268,3 +268,10 @@ def test_bad_order_names_are_told(text: str, message: str) -> None:
     with pytest.raises(ClassgrowError) as caught:
         resolve_order(text, 10)
     assert message in str(caught.value)
+
+
+def test_other_images_under_the_same_name_are_another_run() -> None:
+    spec = Spec(dataset="folder", method="fgp")
+    one, other, unnamed = (resolve(spec, 4, "fgp", (84, 84, 3), data=data) for data in ("a1", "b2", ""))
+    assert len({identity(one), identity(other), identity(unnamed)}) == 3
+    assert "data" not in unnamed.to_json() and one.to_json()["data"] == "a1"

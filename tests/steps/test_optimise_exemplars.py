@@ -26,7 +26,7 @@ from classgrow.parts.selection import herding
 from classgrow.recipes import Inputs
 from classgrow.seeds import seeded
 from classgrow.steps import Grow, OptimiseExemplars, Remember, Train
-from classgrow.steps.optimise_exemplars import plain_range
+from classgrow.steps.optimise_exemplars import Moments, plain_range
 
 MakeBegin = Callable[..., Any]
 Pixels = Callable[..., tuple[Tensor, Tensor]]
@@ -237,3 +237,19 @@ def test_it_says_what_it_will_cost(begin: MakeBegin) -> None:
     phase.progress.say = said.append
     Listening(outer_epochs=3, batch_size=4).run(state, phase)
     assert said == ["optimising 16 exemplars: 12 outer steps, each unrolling 5 steps on 4 images"]
+
+
+def test_adam_moves_only_the_batch_and_by_the_rate_at_first() -> None:
+    """First step: mean = g, spread = g², so the direction is sign(g); the others' moments stay 0."""
+    moments = Moments(torch.zeros(3, 2), torch.zeros(3, 2))
+    direction = moments.step(torch.tensor([0, 2]), torch.tensor([[4.0, -0.5], [1.0, 2.0]]), times=1)
+    assert torch.allclose(direction, torch.tensor([[1.0, -1.0], [1.0, 1.0]]))
+    assert torch.equal(moments.first[1], torch.zeros(2)) and torch.equal(moments.second[1], torch.zeros(2))
+    reference = torch.zeros(2, requires_grad=True)
+    adam = torch.optim.Adam([reference], lr=1.0)
+    for times, slope in ((1, [4.0, -0.5]), (2, [1.0, 1.0])):
+        reference.grad = torch.tensor(slope)
+        adam.step()
+        if times == 2:
+            direction = direction[0] + moments.step(torch.tensor([0]), torch.tensor([slope]), times)[0]
+    assert torch.allclose(-reference.detach(), direction, atol=1e-6)

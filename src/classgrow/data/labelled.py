@@ -245,11 +245,15 @@ class LabelledImages:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Images to learn from and images to be tested on, over the same classes."""
+    """Images to learn from and images to be tested on, over the same classes.
+
+    `fingerprint` tells folders under one name apart; empty where the name alone says which images these are.
+    """
 
     name: str
     train: LabelledImages
     test: LabelledImages
+    fingerprint: str = ""
 
     def __post_init__(self) -> None:
         if self.train.classes != self.test.classes:

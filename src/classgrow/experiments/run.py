@@ -70,7 +70,14 @@ def prepare(spec: Spec, output: Path, data_dir: Path | None = None, progress: Pr
     """Load the data and fill the gaps; everything that can be wrong with a spec is said here."""
     method = build_method(spec.method)
     dataset = load(spec.dataset, data_dir, progress)
-    resolved = resolve(spec, len(dataset.classes), method.recipe, dataset.train.shape, keeps_memory=method.keeps_memory)
+    resolved = resolve(
+        spec,
+        len(dataset.classes),
+        method.recipe,
+        dataset.train.shape,
+        keeps_memory=method.keeps_memory,
+        data=dataset.fingerprint,
+    )
     phases_to_run(spec, resolved)
     check_memory(method, resolved)
     return Run(spec, resolved, dataset, Scenario(resolved.order, resolved.sizes), run_dir(output, identity(resolved)))
@@ -243,6 +250,7 @@ def evaluate(
         test_counts=torch.bincount(test.labels, minlength=seen).tolist(),
         exemplars=memory.count(TRAIN),
         held_out=memory.count(HELD_OUT),
+        notes=log.notes,
         training_images=log.training_images,
         loss=log.loss,
         seconds=Seconds(

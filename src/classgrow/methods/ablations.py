@@ -7,6 +7,7 @@ from dataclasses import replace
 from classgrow.method import Method
 from classgrow.methods.fgp import fgp
 from classgrow.methods.icarl import icarl
+from classgrow.methods.left_open import LEFT_OPEN
 from classgrow.parts.classification import BinaryCrossEntropy, CrossEntropy
 from classgrow.parts.distillation import (
     FeatureGraph,
@@ -31,16 +32,22 @@ def fgp_with(name: str, objective: Composable) -> Method:
     """FGP trained on another objective."""
     method = fgp()
     steps = tuple(Train(objective) if isinstance(step, Train) else step for step in method.steps)
-    return replace(method, name=name, steps=steps)
+    return named(name, replace(method, steps=steps))
+
+
+def named(name: str, method: Method) -> Method:
+    """An ablation under its name; its card also says what the paper leaves open and how we read it."""
+    departures = (*LEFT_OPEN.get(name, ()), *method.source.departures)
+    return replace(method, name=name, source=replace(method.source, departures=departures))
 
 
 ABLATIONS = {
     "fgp-ce": lambda: fgp_with("fgp-ce", CrossEntropy() + graph),
-    "fgp-cosine": lambda: replace(fgp(), name="fgp-cosine", head=CosineHead(restart_scale=True)),
+    "fgp-cosine": lambda: named("fgp-cosine", replace(fgp(), head=CosineHead(restart_scale=True))),
     "fgp-uniform": lambda: fgp_with("fgp-uniform", bce + flat_graph),
     "fgp-dist-bce": lambda: fgp_with("fgp-dist-bce", bce + SigmoidDistillation()),
     "fgp-dist-kl": lambda: fgp_with("fgp-dist-kl", bce + SoftmaxDistillation(temperature=2.0, relative=True)),
     "fgp-dist-lucir": lambda: fgp_with("fgp-dist-lucir", bce + less_forget),
     "fgp-dist-bce-weighted": lambda: fgp_with("fgp-dist-bce-weighted", bce + edges),
-    "norm-icarl": lambda: replace(icarl(), name="norm-icarl", head=RectifiedCosineHead(reserve=True)),
+    "norm-icarl": lambda: named("norm-icarl", replace(icarl(), head=RectifiedCosineHead(reserve=True))),
 }

@@ -17,6 +17,7 @@ from classgrow.methods.bic import bic
 from classgrow.methods.eeil import eeil
 from classgrow.methods.fgp import fgp
 from classgrow.methods.icarl import icarl
+from classgrow.methods.installed import from_package
 from classgrow.methods.lucir import lucir
 from classgrow.methods.mnemonics import mnemonics
 from classgrow.methods.plain import finetune, joint, lwf, replay
@@ -40,8 +41,8 @@ METHODS: dict[str, Factory] = {
 
 @cache
 def registered() -> dict[str, Factory]:
-    """Methods that installed packages bring along."""
-    return {point.name: point.load() for point in entry_points(group="classgrow.methods")}
+    """Methods that installed packages bring along; a package is imported when its method is asked for."""
+    return {point.name: from_package(point) for point in entry_points(group="classgrow.methods")}
 
 
 def known_methods() -> dict[str, Factory]:

@@ -18,7 +18,9 @@ SOURCE = Source(
         "Augmentation is drawn anew in every epoch; theirs is twelve stored variants of every image.",
         "When the quota shrinks, the herding order decides what stays; in their code chance does.",
         "Weight decay is a plain 1e-4 and gradients carry no noise; their code scales both in unusual ways.",
-        "90 epochs first, then 60 + 40: the common PyTorch port's, as twelve times the images is out of reach.",
+        "90 epochs first, then 60 + 40: the common PyTorch port's, as twelve times the images is out of reach; "
+        "the drops of the first 90 (after 60 and 75) are ours.",
+        "The balanced set is herded whatever selection fills the memory.",
     ),
 )
 

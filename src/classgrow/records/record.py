@@ -47,7 +47,8 @@ class Seconds(_Part):
 
 
 class PhaseRecord(_Part):
-    """What one phase gave. `phase` counts from 1; a rule the method does not have is None."""
+    """What one phase gave. `phase` counts from 1; a rule the method does not have is None; `notes` are
+    what its steps found worth telling (BiC's alpha and beta)."""
 
     phase: int
     classes_seen: int
@@ -57,6 +58,7 @@ class PhaseRecord(_Part):
     held_out: int = 0
     training_images: int
     loss: Number = None
+    notes: list[str] = []
     seconds: Seconds
     images_per_second: Number = None
 

@@ -95,7 +95,8 @@ class ResolvedSpec:
     """Everything that decides the numbers of a run, with no gap left.
 
     `order` holds the class ids that are learned, `sizes` how many in each phase. At most one of `memory` (in total)
-    and `memory_per_class` is set, and neither for a method that keeps no images.
+    and `memory_per_class` is set, and neither for a method that keeps no images. `data` is the fingerprint of images
+    that the data set's name alone does not decide (a folder).
     """
 
     dataset: str
@@ -114,15 +115,22 @@ class ResolvedSpec:
     options: dict[str, float]
     total_classes: int
     numerics: int
+    data: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The same as JSON values: dicts, lists, numbers and words."""
+        """The same as JSON values: dicts, lists, numbers and words. `data` stands there where it says anything."""
         values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return values
+        return values if self.data else {name: value for name, value in values.items() if name != "data"}
 
 
 def resolve(
-    spec: Spec, class_count: int, recipe_name: str, shape: tuple[int, int, int], *, keeps_memory: bool = True
+    spec: Spec,
+    class_count: int,
+    recipe_name: str,
+    shape: tuple[int, int, int],
+    *,
+    keeps_memory: bool = True,
+    data: str = "",
 ) -> ResolvedSpec:
     """Fills every gap of `spec` for data with `class_count` classes and images of `shape` (height, width, channels).
 
@@ -155,6 +163,7 @@ def resolve(
         options=method_options(spec.method, kind),
         total_classes=len(order),
         numerics=NUMERICS_VERSION,
+        data=data,
     )
 
 

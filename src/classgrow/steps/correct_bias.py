@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import torch
@@ -32,6 +33,7 @@ class CorrectBias:
     def run(self, state: State, phase: Phase) -> None:
         if phase.number == 1:
             return
+        started = time.perf_counter()
         data = validation_set(state, phase)
         if not len(data):
             return  # every class has a single image, which is trained on
@@ -41,6 +43,7 @@ class CorrectBias:
         assert isinstance(head, Linear), "the correction belongs to a linear head"
         head.correction = self.fit(logits, labels, state.counts.old, phase.generator("order"))
         alpha, beta = head.correction.tolist()
+        phase.log.remember_seconds += time.perf_counter() - started
         phase.log.notes.append(f"alpha {alpha:.3f}, beta {beta:.3f}")
 
     def fit(self, logits: Tensor, labels: Tensor, old: int, generator: torch.Generator) -> Tensor:

@@ -20,7 +20,10 @@ Rows = Callable[[State, Phase], Tensor]
 
 @dataclass(frozen=True)
 class Grow:
-    """New rows are random, or made by `rows` (imprinting); `freeze_old` keeps the old ones from learning."""
+    """New rows are random, or made by `rows` (imprinting); `freeze_old` keeps the old ones from learning.
+
+    Biases are never frozen: the head that freezes rows (Hou19's) has none.
+    """
 
     rows: Rows | None = None
     freeze_old: bool = False

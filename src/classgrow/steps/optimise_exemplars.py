@@ -76,20 +76,20 @@ class OptimiseExemplars:
         assert state.memory.images is not None
         network = state.network.eval()
         labels = state.memory.labels[tuned].to(phase.runtime.device)
-        images = plain(state.memory.images[tuned].to(phase.runtime.device), phase.inputs).requires_grad_(True)
-        optimiser = torch.optim.Adam([images], lr=self.outer_lr)
+        images = plain(state.memory.images[tuned].to(phase.runtime.device), phase.inputs)
+        moments = Moments(torch.zeros_like(images), torch.zeros_like(images))
         generator = phase.generator("job", job)
         darkest, brightest = plain_range(phase, images)
         for epoch in range(self.outer_epochs):
-            optimiser.param_groups[0]["lr"] = self.outer_lr * 0.5 ** (epoch // self.halve_every)
+            rate = self.outer_lr * 0.5 ** (epoch // self.halve_every)
             for chosen in torch.randperm(len(tuned), generator=generator).split(self.batch_size):
-                loss = self.outer_loss(network, (images[chosen], labels[chosen]), validation(generator))
-                (images.grad,) = torch.autograd.grad(loss, images)
-                optimiser.step()
-                with torch.no_grad():
-                    images.copy_(torch.minimum(torch.maximum(images, darkest), brightest))
+                some = images[chosen].requires_grad_(True)
+                loss = self.outer_loss(network, (some, labels[chosen]), validation(generator))
+                (slope,) = torch.autograd.grad(loss, some)
+                moved = some.detach() - rate * moments.step(chosen, slope, epoch + 1)
+                images[chosen] = torch.minimum(torch.maximum(moved, darkest), brightest)
                 phase.progress.advance(self.batch_size)
-        return pixels_of(images.detach(), phase.inputs).cpu()
+        return pixels_of(images, phase.inputs).cpu()
 
     def outer_loss(self, network: Network, exemplars: Batch, validation: Batch) -> Tensor:
         """Cross-entropy on `validation` of a copy that took `inner_steps` steps on `exemplars`; differentiable."""
@@ -137,6 +137,21 @@ class OptimiseExemplars:
 
     def __str__(self) -> str:
         return f"optimise the exemplars' pixels bilevel ({self.outer_epochs} epochs, {self.inner_steps} inner steps)"
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Adam's two moments of every exemplar; only those of a batch move, so a large memory is tuned like a small one."""
+
+    first: Tensor
+    second: Tensor
+
+    def step(self, chosen: Tensor, slope: Tensor, times: int) -> Tensor:
+        """Adam's direction for the exemplars `chosen`, which are updated for the `times`-th time."""
+        self.first[chosen] = 0.9 * self.first[chosen] + 0.1 * slope
+        self.second[chosen] = 0.999 * self.second[chosen] + 0.001 * slope.square()
+        mean, spread = self.first[chosen] / (1 - 0.9**times), self.second[chosen] / (1 - 0.999**times)
+        return mean / (spread.sqrt() + 1e-8)
 
 
 def plain_range(phase: Phase, images: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,27 @@
+"""Methods that other packages bring along by an entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from classgrow.errors import ClassgrowError
+from classgrow.method import Method
+
+
+def from_package(point: EntryPoint) -> Callable[..., Method]:
+    """A factory that imports the package when its method is asked for: a broken one disturbs no other method."""
+
+    def build(**options: Any) -> Method:
+        try:
+            factory = point.load()
+        except Exception as error:
+            raise ClassgrowError(
+                f"The method {point.name!r} of an installed package cannot be loaded ({error}): "
+                "mend or uninstall that package."
+            ) from error
+        method: Method = factory(**options)
+        return method
+
+    return build
