@@ -94,10 +94,10 @@ def test_a_failed_write_leaves_the_old_record(tmp_path: Path, monkeypatch: pytes
     write_record(record(phases=1), path)
 
     def broken(descriptor: int) -> None:
-        raise OSError("disk full")
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", broken)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(ClassgrowError, match=r"No space left on device.*free some space"):
         write_record(record(phases=2), path)
     assert len(read_record(path).phases) == 1
     assert list(tmp_path.iterdir()) == [path]
