@@ -194,7 +194,7 @@ def stuck(folder: Path) -> None:
     runtime.group.finish()
     print("met", flush=True)
     if here().rank:
-        time.sleep(120)
+        time.sleep(3600)
     with lost_processes_told(runtime.processes):
         runtime.group.finish()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from classgrow.cli.report import report
 from classgrow.cli.run import run
 from classgrow.cli.show import show
 from classgrow.cli.toy import toy
-from classgrow.errors import ClassgrowError, ToldElsewhereError
+from classgrow.errors import ClassgrowError, LostProcessError, ToldElsewhereError
 
 app = typer.Typer(
     name="classgrow",
@@ -54,4 +55,8 @@ def main() -> None:
     except ClassgrowError as error:
         if not isinstance(error, ToldElsewhereError):
             print(f"Error: {error}", file=sys.stderr)
+        if isinstance(error, LostProcessError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(error.exit_code)  # the network library would go on waiting for the one that is lost
         sys.exit(error.exit_code)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,8 +25,8 @@ Tensors = dict[str, Tensor]
 
 JOIN_SECONDS = 300.0
 """How long the first waits for the others to start, however short the timeout is."""
-PATIENCE_SECONDS = 20.0
-"""How long one look for a slow preparation takes; there is no limit to the looks."""
+LOOK_SECONDS = 0.2
+"""Between two looks whether another process is prepared; there is no limit to the looks."""
 SIGNS = ("gloo", "nccl", "connection", "timed out", "timeout", "broken pipe", "socket")
 """What errors of the network between processes speak of."""
 
@@ -137,11 +138,8 @@ class Group:
     def _wait_for(self, keys: list[str]) -> None:
         assert self._store is not None
         for key in keys:
-            while not self._store.check([key]):
-                try:
-                    self._store.wait([key], timedelta(seconds=PATIENCE_SECONDS))
-                except distributed.DistStoreError:  # not yet
-                    continue
+            while not self._store.check([key]):  # waiting in the store has a limit, and warns
+                time.sleep(LOOK_SECONDS)
             problem = self._store.get(key).decode()
             if problem != "ready":
                 raise ToldElsewhereError(problem)

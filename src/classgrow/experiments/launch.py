@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
@@ -22,7 +22,9 @@ LAUNCHED = "CLASSGROW_LAUNCHED"
 """Set for processes that end when their standard input does."""
 LOOK_SECONDS = 0.05
 GRACE_SECONDS = 3.0
-"""How long the others may take to end by themselves, once one has ended badly."""
+"""How long the others may take to end by themselves, once one has ended badly and it is clear why."""
+PATIENCE_SECONDS = 60.0
+"""The same while none has said why: a process that only lost another may be quicker than the one that is the cause."""
 LAST_WORDS = 4000
 """Characters of a process's error output that are kept."""
 
@@ -30,11 +32,12 @@ LAST_WORDS = 4000
 @dataclass(frozen=True)
 class Ending:
     """How the processes ended: the exit code of all, what was said on standard error, and what happened, if it must
-    be told ("Process 2 of 2 was ended by SIGKILL")."""
+    be told ("Process 2 of 2 was ended by SIGKILL"). `cause`: whether that is why, or only what came of it."""
 
     code: int
     said: str = ""
     happened: str = ""
+    cause: bool = True
 
 
 @dataclass(frozen=True)
@@ -96,15 +99,24 @@ def watch(started: Sequence[Started]) -> Ending:
     """Wait until all have ended well, or one badly; then a moment more, so that the others can say what they know."""
     while any(one.process.poll() is None for one in started):
         if any(one.process.poll() for one in started):
+            wait(started, PATIENCE_SECONDS, is_clear)
             wait(started, GRACE_SECONDS)
             break
         time.sleep(LOOK_SECONDS)
     return ending(started)
 
 
-def wait(started: Sequence[Started], seconds: float) -> None:
+def is_clear(started: Sequence[Started]) -> bool:
+    """Whether one of them ended in a way that tells the cause."""
+    return ending(started).cause
+
+
+def wait(
+    started: Sequence[Started], seconds: float, enough: Callable[[Sequence[Started]], bool] = lambda started: False
+) -> None:
+    """Until all have ended, or it is enough, or the time is over."""
     limit = time.monotonic() + seconds
-    while any(one.process.poll() is None for one in started) and time.monotonic() < limit:
+    while any(one.process.poll() is None for one in started) and not enough(started) and time.monotonic() < limit:
         time.sleep(LOOK_SECONDS)
 
 
@@ -131,11 +143,12 @@ def ending(started: Sequence[Started]) -> Ending:
             how = f"was ended by {signal.Signals(-code).name}{why}"
             return Ending(1, happened=f"Process {one.rank + 1} of {len(started)} {how}; the others were stopped.")
     for one, code in bad.items():
-        if code != LostProcessError.exit_code:
+        if code not in (LostProcessError.exit_code, ClassgrowError.exit_code):
             how = f"broke (exit code {code})"
             said = "\n".join((one.said(), f"Process {one.rank + 1} of {len(started)} {how}; the others were stopped."))
             return Ending(1, happened=said.strip())
-    return Ending(1, next(iter(bad)).said())
+    lost = [one.said() for one in bad if one.said()]
+    return Ending(1, lost[0] if lost else "", "" if lost else "The processes ended.", cause=False)
 
 
 def free_port() -> int:

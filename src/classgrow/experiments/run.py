@@ -19,6 +19,7 @@ from classgrow.data.labelled import Dataset, LabelledImages
 from classgrow.data.scenario import Scenario
 from classgrow.engine.compiled import Compile, decide_compile
 from classgrow.engine.group import Group, join, lost_processes_told
+from classgrow.engine.resident import resident
 from classgrow.engine.runtime import Execution, decide
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.lock import LOCK_FILE, only_one
@@ -172,6 +173,7 @@ def carry_out(
 ) -> Record:
     """The phases that are left, each recorded as soon as it ends."""
     learner = make_learner(run, record, progress)
+    dataset = resident(run.dataset, learner.runtime.device)
     checkpoint = CheckpointFile(run.folder / CHECKPOINT_FILE) if group.is_first else None
     saved = read_checkpoint(checkpoint, group)
     done = len(record.phases)
@@ -179,7 +181,7 @@ def carry_out(
         raise ClassgrowError(f"The checkpoint in {run.folder} is missing: delete the folder to start this run again.")
     for phase in range(done + 1, run.phases + 1):
         started = time.perf_counter()
-        data = run.scenario.train(run.dataset, phase)
+        data = run.scenario.train(dataset, phase)
         if saved is not None and saved[1]["phase"] == phase:
             log = learner.resume_phase(data, checkpoint, saved)
         else:
@@ -189,7 +191,7 @@ def carry_out(
             log = learner.learn_phase(data, checkpoint)
         saved = None
         learned = time.perf_counter() - started
-        result, confusion = evaluate(learner, run.scenario.test(run.dataset, phase), log, learned)
+        result, confusion = evaluate(learner, run.scenario.test(dataset, phase), log, learned)
         record = record.with_phase(result, confusion)
         if phase == run.phases:
             record = record.model_copy(update={"status": "finished", "finished": now()})

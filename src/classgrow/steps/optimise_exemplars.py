@@ -118,7 +118,7 @@ class OptimiseExemplars:
             assert state.memory.images is not None
             chosen = torch.randperm(len(phase.data) + len(old), generator=generator)[: self.batch_size]
             fresh, kept = chosen[chosen < len(phase.data)], old[chosen[chosen >= len(phase.data)] - len(phase.data)]
-            images = torch.cat((phase.data.read(fresh), state.memory.images[kept]))
+            images = torch.cat((phase.data.read(fresh).cpu(), state.memory.images[kept]))
             labels = torch.cat((phase.data.labels[fresh], state.memory.labels[kept]))
             return plain(images.to(phase.runtime.device), phase.inputs), labels.to(phase.runtime.device)
 

@@ -74,7 +74,7 @@ def select_exemplars(
 
 def keep(state: State, images: LabelledImages, role: int) -> None:
     """Move images into the memory, ranked as they stand."""
-    pixels = images.read(torch.arange(len(images)))
+    pixels = images.read(torch.arange(len(images))).cpu()
     state.memory.add(pixels, images.labels, torch.arange(len(images)), role)
 
 

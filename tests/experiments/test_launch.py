@@ -1,0 +1,56 @@
+"""Whose fault it was when several processes end: processes that end as told, and no training."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from classgrow.experiments.launch import Started, ending, watch
+
+PROGRAM = """
+import os, signal, sys, time
+time.sleep(float(sys.argv[3]))
+print(sys.argv[2], file=sys.stderr, end="", flush=True)
+code = int(sys.argv[1])
+os.kill(os.getpid(), -code) if code < 0 else sys.exit(code)
+"""
+LOST = (3, "Error: Another process stopped answering.", 0.0)
+QUIET = (2, "", 0.0)
+
+
+def begun(*ways: tuple[int, str, float]) -> list[Started]:
+    """Processes that end with a code (negative: by a signal) and a word, after so many seconds."""
+    started = []
+    for rank, (code, word, seconds) in enumerate(ways):
+        errors = tempfile.TemporaryFile()  # noqa: SIM115
+        command = [sys.executable, "-S", "-c", PROGRAM, str(code), word, str(seconds)]
+        started.append(Started(rank, subprocess.Popen(command, stderr=errors), errors))
+    return started
+
+
+@pytest.mark.parametrize(
+    ("ways", "code", "said", "happened"),
+    [
+        ([(0, "", 0.0), (0, "", 0.0)], 0, "", ""),
+        ([LOST, (-9, "", 0.0)], 1, "", "Process 2 of 2 was ended by SIGKILL"),
+        ([(2, "Error: raise --memory.", 0.0), QUIET], 2, "Error: raise --memory.", ""),
+        ([LOST, (2, "Error: no data here.", 0.5)], 2, "Error: no data here.", ""),
+        ([LOST, (1, "Traceback: KeyError", 0.5)], 1, "", "Traceback: KeyError\nProcess 2 of 2 broke (exit code 1)"),
+        ([LOST, LOST], 1, "Error: Another process stopped answering.", ""),
+    ],
+    ids=["well", "killed", "mendable", "the cause comes later", "broken", "nobody knows"],
+)
+def test_the_cause_is_told(ways: list[tuple[int, str, float]], code: int, said: str, happened: str) -> None:
+    found = watch(begun(*ways))
+    assert (found.code, found.said) == (code, said)
+    assert found.happened.startswith(happened) and bool(found.happened) == bool(happened)
+
+
+def test_what_is_only_a_consequence_is_no_cause() -> None:
+    started = begun(QUIET, LOST)
+    for one in started:
+        one.process.wait()
+    assert not ending(started).cause
