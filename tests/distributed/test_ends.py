@@ -19,7 +19,7 @@ from classgrow.experiments.lock import is_locked
 from classgrow.experiments.run import CHECKPOINT_FILE
 from classgrow.records.record import RECORD_FILE, read_record
 
-SETTINGS = ("run", "--dataset", "digits", "--classes", "4", "--epochs", "8", "--threads", "1")
+SETTINGS = ("run", "--dataset", "digits", "--classes", "4", "--epochs", "6", "--threads", "1")
 PATIENCE = 1200
 """Seconds: the machine may be busy with something else."""
 TEST_IMAGES = 178
