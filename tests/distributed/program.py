@@ -50,6 +50,34 @@ class Plain(nn.Module):
         return torch.tanh(self.linear(torch.relu(self.convolution(images.double())).flatten(1)))
 
 
+class Shares(nn.BatchNorm2d):
+    """Batch norm of two processes, also in one: it sees every second image, and the first share's running values count.
+
+    In one process the shares are taken apart here; in two they arrive apart.
+    """
+
+    def forward(self, images: Tensor) -> Tensor:
+        if here().processes > 1 or not self.training:
+            return super().forward(images)
+        out = torch.empty_like(images)
+        out[0::2] = super().forward(images[0::2])
+        if len(images) > 1:
+            out[1::2] = nn.functional.batch_norm(images[1::2], None, None, self.weight, self.bias, True, 0.0, self.eps)
+        return out
+
+
+class Normed(Plain):
+    """The same with batch statistics."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = Shares(4)
+
+    def forward(self, images: Tensor) -> Tensor:
+        hidden = self.norm(self.convolution(images.double()))
+        return torch.tanh(self.linear(torch.relu(hidden).flatten(1)))
+
+
 def pictures(classes: range, count: int) -> LabelledImages:
     """8 x 8 pixels in grey: each class a pattern of its own under noise."""
     images = []
@@ -61,14 +89,14 @@ def pictures(classes: range, count: int) -> LabelledImages:
     return LabelledImages.from_arrays(torch.cat(images).to(torch.uint8), labels)
 
 
-def twenty_steps(name: str) -> dict[str, Tensor]:
+def twenty_steps(name: str, backbone: type[Plain] = Plain) -> dict[str, Tensor]:
     """The second phase of a method: weights, momentum and last gradients after 20 steps on batches of 7, 7, 7, 7, 1.
 
     Old classes have few images, so that some shares of a batch have anchors of Hou19's margin and others none.
     """
     method = build_method(name)
     with seeded(1, "network"):
-        network = Network(Plain(), method.head.build(Plain.features)).double()
+        network = Network(backbone(), method.head.build(Plain.features)).double()
         if network.head.reserves:
             network.head.reserve(6)
         network.head.grow(3)
@@ -102,6 +130,7 @@ def twenty_steps(name: str) -> dict[str, Tensor]:
 
 def gradients(folder: Path) -> None:
     found = {name: twenty_steps(name) for name in OBJECTIVES}
+    found["batch norm"] = twenty_steps("fgp", Normed)
     torch.save(found, folder / f"gradients{here().rank}of{here().processes}.pt")
 
 

@@ -45,6 +45,16 @@ def test_gradients_and_weights_equal_those_of_one_process(results: Path, name: s
     assert max(float(value.abs().max()) for part, value in alone.items() if part.startswith("grad")) > 1e-3
 
 
+def test_batch_norm_sees_its_share_and_nothing_else_differs(results: Path) -> None:
+    """One process that takes the shares apart itself learns the same; the running values are the first process's."""
+    alone = torch.load(results / "gradients0of1.pt")["batch norm"]
+    for rank in range(2):
+        shared = torch.load(results / f"gradients{rank}of2.pt")["batch norm"]
+        for part, value in alone.items():
+            if rank == 0 or "running" not in part:
+                assert torch.allclose(shared[part].double(), value.double(), rtol=0, atol=1e-8), part
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_both_processes_keep_the_same(results: Path, name: str) -> None:
     """Exemplars, network, teacher, class means, everything; and they answer alike, once for each of 31 images."""
