@@ -52,7 +52,7 @@ def training_of(learner: Learner, data: LabelledImages) -> Training:
     """The main training of the learner's method on this data, as its step sets it up."""
     state = learner.state
     step = next(step for step in learner.method.steps if isinstance(step, Train))
-    teacher = for_evaluation(state.teacher) if state.teacher and step.objective.needs_teacher else None
+    teacher = for_evaluation(state.teacher) if state.teacher and step.objective.reads_teacher else None
     return Training(
         network=state.network, teacher=teacher, data=state.training_set(data), objective=step.objective,
         schedule=schedule_of(learner.recipe, "main", 2), recipe=learner.recipe, inputs=learner.inputs,

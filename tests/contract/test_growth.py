@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from classgrow.engine.loop import Training
 from classgrow.engine.runtime import Execution
 from classgrow.learner import Learner
 from classgrow.method import Method
@@ -82,6 +83,23 @@ def test_predictions_cover_exactly_the_classes_seen(name: str, teach: Teach, tes
     learner = teach(name, SIZES, look)
     assert widths == [1, 2, 5, 7]
     assert learner.classes == list(range(7)) and learner.state.sizes == SIZES
+
+
+def test_a_formula_with_a_star_asks_the_teacher(name: str, teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written a*, d* or f* is the teacher's: there from the second phase on, and in nobody else's training."""
+    seen: list[tuple[bool, bool, bool]] = []
+    run = Training.run
+
+    def watched(self: Training, *rest: Any) -> None:
+        later = self.counts.old > 0 and name not in RESTARTS
+        seen.append((later, "*" in str(self.objective), self.teacher is not None))
+        run(self, *rest)
+
+    monkeypatch.setattr(Training, "run", watched)
+    teach(name, (2, 2))
+    assert {later for later, _, _ in seen} == ({False} if name in RESTARTS else {False, True})
+    for later, starred, asked in seen:
+        assert asked == (later and starred)
 
 
 def test_the_seed_decides_every_bit(name: str, teach: Teach) -> None:

@@ -44,7 +44,7 @@ def test_sums_and_factors() -> None:
 
 def test_terms_that_need_a_teacher_wait_for_one() -> None:
     objective = A + B
-    assert objective.needs_teacher and not A.needs_teacher
+    assert objective.reads_teacher and not A.reads_teacher
     assert [float(part.total) for part in objective(view(None))] == [3.0]
     assert [float(part.total) for part in objective(view(OUTPUTS))] == [3.0, 5.0]
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from classgrow.errors import ClassgrowError
 from classgrow.recipes import recipe_for
-from classgrow.specs import spec as spec_module
+from classgrow.specs import numerics
 from classgrow.specs.orders import published_orders, resolve_order
 from classgrow.specs.spec import ResolvedSpec, Spec, command, identity, phases_to_run, resolve
 
@@ -175,8 +175,15 @@ def test_identity_changes_with_everything_that_decides_the_numbers(change: dict[
 
 def test_identity_changes_with_the_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
     before = identity(resolved())
-    monkeypatch.setattr(spec_module, "NUMERICS_VERSION", 2)
+    monkeypatch.setattr(numerics, "NUMERICS_VERSION", 2)
     assert identity(resolved()) != before
+
+
+def test_identity_changes_with_the_arithmetic_of_its_own_method_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {method: identity(resolved(method=method)) for method in ("fgp", "icarl")}
+    monkeypatch.setitem(numerics.OF_METHOD, "icarl", 5)
+    assert identity(resolved(method="icarl")) != before["icarl"]
+    assert identity(resolved(method="fgp")) == before["fgp"]
 
 
 def test_an_order_file_and_the_list_it_holds_are_one_identity(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from classgrow.engine.allocator import keep_freed_memory
 from classgrow.engine.compiled import CompiledBackbones
 from classgrow.engine.group import Group, join
 from classgrow.engine.place import cores, here
@@ -52,6 +53,8 @@ class Runtime:
         if self.processes > 1 and self.device.type == "cuda":
             self.device = torch.device("cuda", here().local_rank)
         self.compiled = CompiledBackbones()
+        if self.device.type == "cpu":
+            keep_freed_memory()
         if torch.get_num_threads() != self.execution.threads:
             torch.set_num_threads(self.execution.threads)
 

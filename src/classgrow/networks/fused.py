@@ -21,7 +21,10 @@ from classgrow.networks.small import SmallNet
 
 
 class FoldedConv(nn.Module):
-    """A convolution with its batch norm folded in; adds a second tensor and applies ReLU in the same pass."""
+    """A convolution with its batch norm folded in; ReLU in the same pass.
+
+    With `added` it also adds that tensor, and may write the sum over it: nobody may need it afterwards.
+    """
 
     def __init__(self, convolution: nn.Module, norm: nn.Module) -> None:
         super().__init__()
@@ -38,7 +41,7 @@ class FoldedConv(nn.Module):
         if added is None:
             return torch.ops.mkldnn._convolution_pointwise(images, *shape, "relu" if relu else "none", [], "")
         after = "relu" if relu else None
-        return torch.ops.mkldnn._convolution_pointwise(images, added, *shape, "add", None, after, [], None)
+        return torch.ops.mkldnn._convolution_pointwise_(added, images, *shape, "add", None, after, [], None)
 
 
 def fusible(images: Tensor) -> bool:
@@ -47,7 +50,7 @@ def fusible(images: Tensor) -> bool:
         images.device.type == "cpu"
         and images.dtype == torch.float32
         and torch.backends.mkldnn.is_available()
-        and hasattr(torch.ops.mkldnn, "_convolution_pointwise")
+        and hasattr(torch.ops.mkldnn, "_convolution_pointwise_")
     )
 
 

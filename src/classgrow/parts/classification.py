@@ -36,6 +36,7 @@ class BinaryCrossEntropy(Term):
 
     def __init__(self, targets: Targets = labels_only, class_sum: bool = False) -> None:
         self.targets, self.class_sum = targets, class_sum
+        self.heeds_teacher = targets is not labels_only
         self.formula = "BCE(σ(a), y)" if targets is labels_only else "BCE(σ(a), [σ(a*)_old, y_new])"
 
     def measure(self, view: BatchView) -> tuple[Tensor, float]:

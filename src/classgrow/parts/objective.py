@@ -49,15 +49,20 @@ class Composable:
         return parts
 
     @property
-    def needs_teacher(self) -> bool:
-        return any(weighted.term.needs_teacher for weighted in self.terms())
+    def reads_teacher(self) -> bool:
+        """Whether training on this has to ask the teacher, from the second phase on."""
+        return any(weighted.term.needs_teacher or weighted.term.heeds_teacher for weighted in self.terms())
 
 
 class Term(Composable):
-    """One loss. `formula` is how its paper writes it; `measure` gives a sum and the count that divides it."""
+    """One loss. `formula` is how its paper writes it; `measure` gives a sum and the count that divides it.
+
+    A term that needs a teacher is absent in the first phase; one that heeds a teacher is there with and without.
+    """
 
     formula: str = ""
     needs_teacher: bool = False
+    heeds_teacher: bool = False
 
     def terms(self) -> tuple[Weighted, ...]:
         return (Weighted(ONE, self),)

@@ -1,5 +1,16 @@
-"""The version of the arithmetic."""
+"""The version of the arithmetic.
+
+It is raised whenever a change alters results, and is part of every run's identity: numbers made by different
+arithmetic never share a folder.
+"""
 
 NUMERICS_VERSION = 1
-"""Raised whenever a change alters results. It is part of every run's identity, so that numbers made by different
-arithmetic never share a folder."""
+"""Of what all methods share."""
+
+OF_METHOD = {"icarl": 1, "norm-icarl": 1}
+"""Changes that touched one method alone, counted. icarl, norm-icarl: the old model's sigmoids really are the targets."""
+
+
+def numerics_of(method: str) -> int:
+    """The version for one method's runs."""
+    return NUMERICS_VERSION + OF_METHOD.get(method, 0)

@@ -24,7 +24,7 @@ from classgrow.recipes import (
     protocol_for,
     recipe_for,
 )
-from classgrow.specs.numerics import NUMERICS_VERSION
+from classgrow.specs.numerics import numerics_of
 from classgrow.specs.options import check_names, explain, overridden, read_toml
 from classgrow.specs.orders import is_order_file, resolve_order
 
@@ -162,7 +162,7 @@ def resolve(
         inputs=inputs_for(spec.dataset, shape),
         options=method_options(spec.method, kind),
         total_classes=len(order),
-        numerics=NUMERICS_VERSION,
+        numerics=numerics_of(spec.method),
         data=data,
     )
 

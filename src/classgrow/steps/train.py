@@ -40,7 +40,7 @@ class Train:
         set_batch_norm_momentum(state.network, 0.1 if phase.number == 1 else phase.recipe.later_batch_norm_momentum)
         training = Training(
             network=state.network,
-            teacher=for_evaluation(state.teacher) if state.teacher and self.objective.needs_teacher else None,
+            teacher=for_evaluation(state.teacher) if state.teacher and self.objective.reads_teacher else None,
             data=data,
             objective=self.objective,
             schedule=self.schedule_for(phase),
