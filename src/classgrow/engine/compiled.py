@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -38,7 +38,15 @@ class CompiledBackbones:
 
     def __call__(self, backbone: nn.Module) -> Callable[[Tensor], Tensor]:
         if id(backbone) not in self._known:
-            on_gpu = next(backbone.parameters()).device.type == "cuda"
-            mode = "reduce-overhead" if on_gpu else "default"  # CUDA graphs
-            self._known[id(backbone)] = backbone, torch.compile(backbone, dynamic=False, mode=mode)
+            options = options_for(next(backbone.parameters()).device)
+            self._known[id(backbone)] = backbone, torch.compile(backbone, dynamic=False, options=options)
         return self._known[id(backbone)][1]
+
+
+def options_for(device: torch.device) -> dict[str, Any]:
+    """What the compiler is asked for: CUDA graphs there, our own weight gradients here."""
+    if device.type == "cuda":
+        return {"triton.cudagraphs": True}
+    from classgrow.engine.weight_gradient import OwnWeightGradients, kernel  # loads the compiler
+
+    return {"post_grad_custom_post_pass": OwnWeightGradients()} if kernel() else {}

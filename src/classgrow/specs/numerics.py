@@ -8,7 +8,7 @@ NUMERICS_VERSION = 1
 """Of what all methods share."""
 
 OF_METHOD = {"icarl": 1, "norm-icarl": 1}
-"""Changes that touched one method alone, counted. icarl, norm-icarl: the old model's sigmoids really are the targets."""
+"""Changes that touched one method alone, counted. icarl, norm-icarl: the old model's sigmoids became the targets."""
 
 
 def numerics_of(method: str) -> int:
