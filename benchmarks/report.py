@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
+
+from benchmarks.timing import time_and_peak
 
 RECORDS, PHASES, STEP = 500, 20, 5
 
@@ -16,11 +14,7 @@ RECORDS, PHASES, STEP = 500, 20, 5
 def measure() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         write_records(Path(scratch) / "runs")
-        started = time.perf_counter()
-        command = ["-m", "classgrow", "report", f"{scratch}/runs", "--output", f"{scratch}/report"]
-        subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
-        seconds = time.perf_counter() - started
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+        seconds, peak = time_and_peak(["-m", "classgrow", "report", f"{scratch}/runs", "--output", f"{scratch}/report"])
     return {"records": RECORDS, "phases": PHASES, "seconds": seconds, "peak_rss_gb": peak}
 
 

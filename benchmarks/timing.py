@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -32,3 +35,13 @@ def take_turns(work: Mapping[str, Callable[[], object]], rounds: int, warm_up: i
 def summarised(values: list[float]) -> Timing:
     quartiles = statistics.quantiles(values, n=4) if len(values) > 1 else [values[0]] * 3
     return Timing(statistics.median(values), quartiles[0], quartiles[2])
+
+
+def time_and_peak(arguments: Sequence[str]) -> tuple[float, float]:
+    """Run Python with these arguments in a process of its own: seconds, and the most memory it held at once in GB."""
+    started = time.perf_counter()
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}.")
+    return time.perf_counter() - started, used.ru_maxrss / 2**20
