@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
 
+from benchmarks.reference import PlainImages
 from benchmarks.situation import images_of, learner_at, phase_of, training_of
 from benchmarks.timing import take_turns
 from classgrow.data.labelled import LabelledImages
-from classgrow.engine.augment import plain
 from classgrow.engine.loop import make_optimiser
 from classgrow.learner import Learner
+from classgrow.networks.resnet_cifar import resnet32
 from classgrow.parts.selection import unit
 from classgrow.progress import Silent
 from classgrow.steps import Remember
@@ -29,7 +33,7 @@ def measure(rounds: int = 2) -> dict[str, Any]:
         epoch = take_turns({"epoch": lambda t=training, o=optimiser: t.epoch(o, 0, Silent())}, 1, warm_up=0)["epoch"]
         saved = learner.state.memory.tensors()
         ours = take_turns({"ours": lambda a=learner, d=data, s=saved: after_phase(a, d, s)}, rounds)["ours"]
-        theirs = take_turns({"all": lambda a=learner, d=all_images, n=seen: recompute_all(a, d, n)}, 1, 0)["all"]
+        theirs = take_turns({"all": lambda d=all_images, n=seen: recompute_all(d, n)}, 1, 0)["all"]
         rows.append(
             {
                 "classes": seen,
@@ -53,15 +57,19 @@ def after_phase(learner: Learner, data: LabelledImages, memory: dict[str, torch.
 
 
 @torch.no_grad()
-def recompute_all(learner: Learner, data: LabelledImages, classes: int) -> None:
-    """As the authors' code does: features of every image of every class, plain and mirrored, then herding by class."""
-    backbone = learner.state.network.backbone.eval()
-    quota = 2000 // classes
-    for label in range(classes):
+def recompute_all(data: LabelledImages, classes: int) -> None:
+    """As the authors' code and its relatives do: herding runs on the features of every image of the new classes, then
+    each class seen has the features of all its images computed again, plain and mirrored, for its mean."""
+    backbone = resnet32().eval()
+
+    def features(label: int, mirrored: bool) -> Tensor:
         pixels = data.read(torch.nonzero(data.labels == label)[:, 0])
-        features = torch.cat([backbone(plain(some, learner.inputs).contiguous()) for some in pixels.split(128)])
-        torch.cat([backbone(plain(some.flip(2), learner.inputs).contiguous()) for some in pixels.split(128)])
-        points = unit(features)
+        images = PlainImages(pixels.numpy(), np.zeros(len(pixels), int), augment=False, mirror=mirrored)
+        return torch.cat([backbone(batch) for batch, _ in DataLoader(images, batch_size=128, num_workers=1)])
+
+    quota = 2000 // classes
+    for label in range(classes - NEW, classes):
+        points = unit(features(label, mirrored=False))
         mean, direction, chosen = points.mean(0), points.mean(0), set[int]()
         for _ in range(1000):
             best = int((points @ direction).argmax())
@@ -69,3 +77,5 @@ def recompute_all(learner: Learner, data: LabelledImages, classes: int) -> None:
             direction = direction + mean - points[best]
             if len(chosen) == quota:
                 break
+    for label in range(classes):
+        (unit(features(label, mirrored=False)) + unit(features(label, mirrored=True))).mean(0)

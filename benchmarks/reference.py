@@ -23,21 +23,22 @@ OLD, SEEN = 10, 20
 
 
 class PlainImages(Dataset[tuple[Tensor, int]]):
-    """One image at a time: pad, crop, mirror, brighten, normalise."""
+    """One image at a time: pad, crop, mirror and brighten by chance, or only mirror; normalise."""
 
-    def __init__(self, pixels: np.ndarray, labels: np.ndarray) -> None:
-        self.pixels, self.labels = pixels, labels
+    def __init__(self, pixels: np.ndarray, labels: np.ndarray, augment: bool = True, mirror: bool = False) -> None:
+        self.pixels, self.labels, self.augment, self.mirror = pixels, labels, augment, mirror
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def __getitem__(self, place: int) -> tuple[Tensor, int]:
-        image = ImageOps.expand(Image.fromarray(self.pixels[place]), border=4, fill=0)
-        left, top = random.randint(0, 8), random.randint(0, 8)
-        image = image.crop((left, top, left + 32, top + 32))
-        if random.random() < 0.5:
+        image = Image.fromarray(self.pixels[place])
+        if self.augment:
+            left, top = random.randint(0, 8), random.randint(0, 8)
+            image = ImageOps.expand(image, border=4, fill=0).crop((left, top, left + 32, top + 32))
+            image = ImageEnhance.Brightness(image).enhance(random.uniform(1 - 63 / 255, 1 + 63 / 255))
+        if self.mirror or (self.augment and random.random() < 0.5):
             image = ImageOps.mirror(image)
-        image = ImageEnhance.Brightness(image).enhance(random.uniform(1 - 63 / 255, 1 + 63 / 255))
         values = (np.asarray(image, np.float32) / 255 - MEAN) / STD
         return torch.from_numpy(values.transpose(2, 0, 1).astype(np.float32)), int(self.labels[place])
 

@@ -21,7 +21,7 @@ BATCHES = 4
 SIZES = (1024, 2048, 3072)
 
 
-def measure(rounds: int = 7) -> dict[str, Any]:
+def measure(rounds: int = 5) -> dict[str, Any]:
     """Every method's step, compiled as a long run would be; FGP also eager."""
     images = BATCHES * 128
     work: dict[str, Callable[[], object]] = {
@@ -35,22 +35,23 @@ def measure(rounds: int = 7) -> dict[str, Any]:
         work[name], flops[name] = epoch_of(training), step_flops(training)
     work["matrix product"], operations = fastest_product()
     timings = take_turns(work, rounds, warm_up=2)
-    peak = operations / timings.pop("matrix product").median
+    product = timings.pop("matrix product")
     rows = []
     for name, timing in timings.items():
-        rate = images / timing.median
         against = "reference, 2 forwards" if name.startswith("fgp") else "reference, 1 forward"
+        share = flops[name] * BATCHES / operations * product.over(timing) if name in flops else ""
         rows.append(
             {
                 "loop": name,
-                "images/s": rate,
+                "images/s": images / timing.median,
                 "low": images / timing.high,
                 "high": images / timing.low,
-                "x reference": timings[against].median / timing.median,
-                "share of GEMM peak": flops[name] * rate / 128 / peak if name in flops else "",
+                "x reference": timings[against].over(timing),
+                "share of GEMM peak": share,
             }
         )
-    return {"rows": rows, "gemm_gflops": peak / 1e9, "gflop_per_fgp_image": flops["fgp"] / 128 / 1e9}
+    peak = operations / product.median / 1e9
+    return {"rows": rows, "gemm_gflops": peak, "gflop_per_fgp_image": flops["fgp"] / 128 / 1e9}
 
 
 def trained(method: str, images: int, compiled: bool) -> Training:

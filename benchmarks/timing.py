@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
@@ -13,11 +12,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one thing: the median and the spread between the quartiles."""
+    """Seconds of one thing in every round."""
 
-    median: float
-    low: float
-    high: float
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+    @property
+    def low(self) -> float:
+        """The lower quartile; `high` is the upper one."""
+        return self._quartiles()[0]
+
+    @property
+    def high(self) -> float:
+        return self._quartiles()[2]
+
+    def over(self, other: Timing) -> float:
+        """How many times as long this took as the other, within a round: the median of the rounds."""
+        return statistics.median(mine / its for mine, its in zip(self.seconds, other.seconds, strict=True))
+
+    def _quartiles(self) -> list[float]:
+        return statistics.quantiles(self.seconds, n=4) if len(self.seconds) > 1 else [self.seconds[0]] * 3
 
 
 def take_turns(work: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 1) -> dict[str, Timing]:
@@ -29,19 +46,22 @@ def take_turns(work: Mapping[str, Callable[[], object]], rounds: int, warm_up: i
             job()
             if number >= warm_up:
                 seconds[name].append(time.perf_counter() - started)
-    return {name: summarised(values) for name, values in seconds.items()}
+    return {name: Timing(tuple(values)) for name, values in seconds.items()}
 
 
-def summarised(values: list[float]) -> Timing:
-    quartiles = statistics.quantiles(values, n=4) if len(values) > 1 else [values[0]] * 3
-    return Timing(statistics.median(values), quartiles[0], quartiles[2])
+PEAK = """
+import resource, subprocess, sys
+code = subprocess.run([sys.executable, *sys.argv[1:]], stdout=subprocess.DEVNULL).returncode
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+"""A small process between us and what is measured, as a process's peak begins with that of the one it came from."""
 
 
 def time_and_peak(arguments: Sequence[str]) -> tuple[float, float]:
     """Run Python with these arguments in a process of its own: seconds, and the most memory it held at once in GB."""
     started = time.perf_counter()
-    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"{' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}.")
-    return time.perf_counter() - started, used.ru_maxrss / 2**20
+    answer = subprocess.run([sys.executable, "-c", PEAK, *arguments], stdout=subprocess.PIPE, text=True, check=True)
+    code, kilobytes = answer.stdout.split()
+    if code != "0":
+        raise SystemExit(f"{' '.join(arguments)} ended with {code}.")
+    return time.perf_counter() - started, int(kilobytes) / 2**20

@@ -12,6 +12,7 @@ import torch
 
 from classgrow import checkpoint
 from classgrow.data.labelled import Dataset
+from classgrow.engine.compiled import Compile, CompiledBackbones, compiler_found
 from classgrow.engine.runtime import Execution
 from classgrow.experiments import run
 from classgrow.progress import Progress, Silent
@@ -53,9 +54,9 @@ def small_runs(few_digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "CheckpointFile", partial(checkpoint.CheckpointFile, every_epochs=1))
 
 
-def finish(spec: Spec, folder: Path, progress: Progress | None = None) -> tuple[Any, Any]:
+def finish(spec: Spec, folder: Path, progress: Progress | None = None, compile: Compile = "auto") -> tuple[Any, Any]:
     """The record without times and the tensors of the last checkpoint."""
-    outcome = run.run_spec(spec, folder, resume=True, execution=ONE_THREAD, progress=progress)
+    outcome = run.run_spec(spec, folder, resume=True, execution=ONE_THREAD, compile=compile, progress=progress)
     tensors, _ = checkpoint.read(outcome.folder / run.CHECKPOINT_FILE)
     return without_times(outcome.record), tensors
 
@@ -90,6 +91,27 @@ def test_a_run_stopped_in_the_middle_of_every_training(name: str, tmp_path: Path
     assert stops == len(stopping.texts) == bars
     assert {"phase 1", "phase 2", "phase 3"} <= set(stopping.texts)
     assert stopping.texts.count("exemplars") == (3 if name == "mnemonics" else 0)
+
+
+@pytest.mark.skipif(not compiler_found(), reason="compiled steps need a C++ compiler")
+@pytest.mark.usefixtures("small_runs")
+def test_a_compiled_run_stopped_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole batches go through the compiled backbone, the last one of an epoch does not."""
+    compiled: list[int] = []
+    call = CompiledBackbones.__call__
+
+    def watched(self: CompiledBackbones, backbone: Any) -> Any:
+        run_it = call(self, backbone)
+        return lambda images: (compiled.append(len(images)), run_it(images))[1]
+
+    monkeypatch.setattr(CompiledBackbones, "__call__", watched)
+    spec = Spec(dataset="digits", method="fgp", memory=12, classes=4, first=2, step=2, epochs=2)
+    whole = finish(spec, tmp_path / "whole", compile="on")
+    assert compiled and set(compiled) == {32} and whole[0]["execution"]["compiled"]
+    stopping = Stopping()
+    *parts, stops = stop_and_go_on(lambda: finish(spec, tmp_path / "stopped", stopping, compile="on"))
+    assert stops == 2
+    assert_same(whole, (parts[0], parts[1]))
 
 
 @pytest.mark.usefixtures("small_runs")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, Literal
 
 import torch
@@ -12,8 +13,8 @@ from torch import Tensor, nn
 
 Compile = Literal["auto", "on", "off"]
 
-REPAID_AFTER = {"resnet32": 400_000, "resnet18": 60_000}
-"""Training images from which compiling saves more than twice its warm-up (a minute or so); absent: never."""
+REPAID_AFTER = {"resnet32": 100_000, "resnet18": 60_000}
+"""Training images from which compiling saves more than twice its warm-up (half a minute or so); absent: never."""
 
 
 def compiler_found() -> bool:
@@ -38,15 +39,25 @@ class CompiledBackbones:
 
     def __call__(self, backbone: nn.Module) -> Callable[[Tensor], Tensor]:
         if id(backbone) not in self._known:
-            options = options_for(next(backbone.parameters()).device)
-            self._known[id(backbone)] = backbone, torch.compile(backbone, dynamic=False, options=options)
+            backend = backend_for(next(backbone.parameters()).device.type)
+            self._known[id(backbone)] = backbone, torch.compile(backbone, dynamic=False, backend=backend)
         return self._known[id(backbone)][1]
 
 
-def options_for(device: torch.device) -> dict[str, Any]:
-    """What the compiler is asked for: CUDA graphs there, our own weight gradients here."""
-    if device.type == "cuda":
-        return {"triton.cudagraphs": True}
-    from classgrow.engine.weight_gradient import OwnWeightGradients, kernel  # loads the compiler
+@cache
+def backend_for(device: str) -> Callable[..., Any]:
+    """The compiler: with CUDA graphs there, with our own weight gradients here.
 
-    return {"post_grad_custom_post_pass": OwnWeightGradients()} if kernel() else {}
+    One for all backbones of a process: weights are inputs of what is compiled, so that the next backbone of the same
+    shape finds it made.
+    """
+    from torch._inductor.compile_fx import compile_fx  # takes seconds to load
+
+    from classgrow.engine.weight_gradient import OwnWeightGradients, kernel
+
+    options: dict[str, Any] = {}
+    if device == "cuda":
+        options = {"triton.cudagraphs": True}
+    elif kernel():
+        options = {"post_grad_custom_post_pass": OwnWeightGradients()}
+    return partial(compile_fx, config_patches=options)
