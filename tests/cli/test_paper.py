@@ -126,3 +126,19 @@ def test_failures_are_listed_and_the_exit_code_says_so(tmp_path: Path, capsys: p
     assert leaving.value.exit_code == 1
     assert "1 runs done, 1 were there already, 1 failed." in shown.out
     assert f"{tmp_path / 'b'}: No data: fetch them." in shown.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["figure6", "--dataset", "imagenet100"], "figure6 has no run on imagenet100"),
+        (["figure6", "--orders", ","], "names nothing"),
+        (["figure3"], "classgrow toy mnist"),
+    ],
+)
+def test_items_without_runs_are_told_from_settings_without_runs(
+    classgrow: Command, arguments: list[str], sentence: str
+) -> None:
+    answer = classgrow("paper", *arguments)
+    assert answer.returncode == 2 and "Traceback" not in answer.stderr
+    assert sentence in " ".join(answer.stderr.split())

@@ -226,6 +226,17 @@ def test_odd_files_are_counted_named_and_skipped(odd_folder: Path, heard: Any) -
     assert "skipped 3 files that are no images: train/dog/._cat.jpg, train/dog/Thumbs.db, train/readme.txt" in said
 
 
+def test_a_link_to_nowhere_is_a_file_that_cannot_be_read(make_folder: MakeFolder, heard: Any) -> None:
+    root = make_folder(("cat", "dog"), "pets")
+    (root / "train" / "dog" / "gone.jpg").symlink_to(root / "nowhere.jpg")
+    assert load_folder(root, progress=heard).train.counts().tolist() == [1, 1]
+    assert "cannot be read" in " ".join(heard.said) and "train/dog/gone.jpg (" in " ".join(heard.said)
+    report = inspect(root, "folder", progress=heard)
+    assert report.complete and not report.clean
+    with pytest.raises(ClassgrowError, match=r"cannot be read: train/dog/gone.jpg"):
+        load_folder(root, strict=True)
+
+
 def test_strict_refuses_them(odd_folder: Path) -> None:
     with pytest.raises(ClassgrowError, match=r"holds files that are no images: train/dog/._cat.jpg"):
         load_folder(odd_folder, strict=True)

@@ -6,6 +6,7 @@ import errno
 import json
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ import pytest
 import torch
 from PIL import Image
 
-from classgrow.data import cache_build
-from classgrow.data.cache import MANIFEST, PIXELS, Source, cache_entries, clear_cache, key_of, only_builder
+from classgrow.data import cache, cache_build
+from classgrow.data.cache import MANIFEST, PIXELS, Source, _mapped, cache_entries, clear_cache, key_of, only_builder
 from classgrow.data.cache_build import JOURNAL, cached, estimated_bytes
 from classgrow.data.crops import NUMBERS, central_square
 from classgrow.data.decode import decode
@@ -252,6 +253,37 @@ def test_a_damaged_cache_is_built_anew(harm: str, sources: list[Source], heard: 
     store = StoredImages(cached(sources, "ten pictures", heard), 32)
     assert "is damaged" in heard.said[0] and "built anew" in heard.said[0]
     assert all(np.array_equal(store.image(k), pixels) for k, pixels in enumerate(decoded(sources)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="how memory is set aside differs")
+def test_a_cache_may_be_larger_than_memory(tmp_path: Path) -> None:
+    """A file with a hole, twice as large as all memory: it opens, reads, and may be written to in private."""
+    size = 2 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with (tmp_path / "large").open("wb") as file:
+        file.write(b"\x07")
+        try:
+            file.truncate(size)
+        except OSError:
+            pytest.skip("this disk has no room for a file with so large a hole")
+    pixels = _mapped(tmp_path / "large")
+    assert len(pixels) == size and (int(pixels[0]), int(pixels[-1])) == (7, 0)
+    pixels[0] = 9
+    with (tmp_path / "large").open("rb") as file:
+        assert file.read(1) == b"\x07"
+
+
+def test_a_cache_that_cannot_be_opened_is_kept(
+    sources: list[Source], monkeypatch: pytest.MonkeyPatch, heard: Any
+) -> None:
+    folder = cached(sources, "ten pictures", Silent()).folder
+
+    def refuse(path: Path) -> np.ndarray:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(cache, "_mapped", refuse)
+    with pytest.raises(ClassgrowError, match=r"cannot be opened \(Cannot allocate memory\)"):
+        cached(sources, "ten pictures", heard)
+    assert (folder / MANIFEST).is_file() and (folder / PIXELS).is_file()
 
 
 # --- several processes, and clearing away ----------------------------------------------------------------------------

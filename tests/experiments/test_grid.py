@@ -20,8 +20,8 @@ from classgrow.errors import ClassgrowError
 from classgrow.experiments.grid import Grid, GridOutcome, GridStatus, Ledger, SilentGrid, run_grid
 from classgrow.experiments.lock import BusyError, is_locked, only_one
 from classgrow.experiments.outline import KNOWN, Outline, outline
-from classgrow.experiments.run import FAILURE_FILE
 from classgrow.experiments.worker import JOURNAL_FILE, Event, Job, work
+from classgrow.records.folder import FAILURE_FILE
 from classgrow.records.record import read_record, without_times
 from classgrow.specs.spec import Spec
 

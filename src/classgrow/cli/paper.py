@@ -75,8 +75,12 @@ def paper(
         return
     specs = all_specs(chosen, reduction)
     if not specs:
-        toys = ", ".join(f"classgrow toy {TOYS[item.name]} ({item.name})" for item in chosen)
-        raise typer.BadParameter(f"These need no runs: draw them with {toys}.")
+        toys = ", ".join(f"classgrow toy {TOYS[item.name]} ({item.name})" for item in chosen if item.name in TOYS)
+        if toys:
+            raise typer.BadParameter(f"These need no runs: draw them with {toys}.")
+        raise typer.BadParameter(
+            f"{', '.join(item.name for item in chosen)} has no run on {dataset}: leave out --dataset, or see --list."
+        )
     for spec in specs:
         outline(spec)  # whatever is wrong with the settings is said before anything runs
     typer.echo(
@@ -111,7 +115,14 @@ def read_reduction(
 
 def words(text: str | None) -> tuple[str, ...] | None:
     """ "0, 1,2" as ("0", "1", "2")."""
-    return None if text is None else tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if text is None:
+        return None
+    found = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not found:
+        raise typer.BadParameter(
+            f"{text!r} names nothing: give names with commas between them, or leave the option out."
+        )
+    return found
 
 
 def choose(names: list[str], methods: str | None) -> list[Item]:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import mmap
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +29,7 @@ FORMAT = 1
 SHORT_SIDE = 256
 """Images are kept with their short side at most this long, never enlarged."""
 RECORD = np.dtype([("offset", "<i8"), ("height", "<i4"), ("width", "<i4"), ("checksum", "<u4"), ("source", "<i4")])
+MAP_NORESERVE = 0x4000  # Linux; the name is not in Python 3.11
 PIXELS, INDEX, MANIFEST = "pixels.bin", "index.npy", "manifest.json"
 
 
@@ -86,10 +89,15 @@ def opened(folder: Path, progress: Progress) -> Cache | None:
         return None
     try:
         return _checked(folder)
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (FileNotFoundError, ValueError, KeyError, TypeError) as problem:
         progress.say(f"The image cache {folder} is damaged ({problem}): it is built anew.")
         discard(folder)
         return None
+    except OSError as problem:
+        raise ClassgrowError(
+            f"The image cache {folder} cannot be opened ({problem.strerror}): mend that, or name another folder with "
+            "CLASSGROW_CACHE."
+        ) from problem
 
 
 def _checked(folder: Path) -> Cache:
@@ -100,9 +108,19 @@ def _checked(folder: Path) -> Cache:
     index = np.load(folder / INDEX, allow_pickle=False)
     if (folder / PIXELS).stat().st_size != manifest["bytes"]:
         raise ValueError("the pixels are not all there")
-    # mode "c": private pages, never written back; torch wants memory it may write to
-    pixels = np.memmap(folder / PIXELS, np.uint8, mode="c").view(np.ndarray)
-    return Cache(folder, pixels, index, _pairs(manifest["skipped"]), _pairs(manifest["notes"]))
+    return Cache(folder, _mapped(folder / PIXELS), index, _pairs(manifest["skipped"]), _pairs(manifest["notes"]))
+
+
+def _mapped(path: Path) -> np.ndarray:
+    """The file as memory, read as it is needed: private pages, as torch wants memory it may write to.
+
+    No memory is set aside for them, so that a cache may be larger than all there is.
+    """
+    if sys.platform != "linux":
+        return np.memmap(path, np.uint8, mode="c").view(np.ndarray)
+    with path.open("rb") as file:
+        kind = mmap.MAP_PRIVATE | MAP_NORESERVE
+        return np.frombuffer(mmap.mmap(file.fileno(), 0, kind, mmap.PROT_READ | mmap.PROT_WRITE), np.uint8)
 
 
 def _pairs(values: list[list[str]]) -> tuple[tuple[str, str], ...]:

@@ -126,7 +126,10 @@ def looks_like_image(name: str) -> bool:
 
 
 def source_of(file: os.DirEntry[str], name: str) -> Source:
-    facts = file.stat()
+    try:
+        facts = file.stat()
+    except OSError:  # a link to nowhere: whoever reads it finds out, and counts it
+        return Source(Path(file.path), name, 0, 0)
     return Source(Path(file.path), name, facts.st_size, facts.st_mtime_ns)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -182,6 +183,8 @@ def _connected(place: Place, device: str) -> distributed.Store:
 
     limit = timedelta(seconds=timeout_seconds())
     store, rank, processes = next(rendezvous("env://", timeout=max(limit, timedelta(seconds=JOIN_SECONDS))))
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")  # torchrun keeps its store when it starts us again
+    store = distributed.PrefixStore(f"attempt {attempt}", store)
     backend = "gloo"
     if device == "cuda":
         backend = "cpu:gloo,cuda:nccl"  # what is told travels by gloo, gradients by nccl

@@ -50,7 +50,9 @@ class Outline:
         """What a person calls it."""
         memory = f", memory {self.spec.memory:,}" if self.spec.memory else ""
         order = f", order {self.spec.order}" if self.spec.order else f", seed {self.spec.seed}"
-        return f"{self.spec.method} on {self.spec.dataset}{memory}{order}"
+        first, step = self.spec.first, self.spec.step
+        sizes = f", {first} + {step} classes" if first and step else ""
+        return f"{self.spec.method} on {self.spec.dataset}{sizes}{memory}{order}"
 
     def folder(self, output: Path) -> Path:
         return run_dir(output, self.identity)

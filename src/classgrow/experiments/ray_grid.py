@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -110,6 +111,8 @@ class RayCrew:
         self.tasks[self.task.remote(everywhere.line(), self.mailbox)] = job.run
 
     def events(self, seconds: float) -> list[Event]:
+        if not self.tasks:
+            time.sleep(seconds)  # others have what is left: nothing of ours can end
         ended, _ = self.ray.wait(list(self.tasks), timeout=seconds)
         heard = [Event(**json.loads(line)) for line in self.ray.get(self.mailbox.take.remote())]
         return heard + [self._end(task) for task in ended]

@@ -32,7 +32,7 @@ from classgrow.networks.catalogue import BY_KIND
 from classgrow.progress import Progress, Silent
 from classgrow.records import record as records
 from classgrow.records.environment import code, hardware, versions
-from classgrow.records.folder import run_dir
+from classgrow.records.folder import FAILURE_FILE, run_dir
 from classgrow.records.record import RECORD_FILE, PhaseRecord, Record, RuleResult, Seconds, read_record, write_record
 from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run, resolve
 from classgrow.steps import Remember
@@ -40,7 +40,6 @@ from classgrow.steps.phase import PhaseLog
 
 RULES: tuple[records.RuleName, ...] = ("nearest", "raw_nearest", "head")
 CHECKPOINT_FILE = "checkpoint.safetensors"
-FAILURE_FILE = "failure.json"
 
 
 @dataclass(frozen=True)

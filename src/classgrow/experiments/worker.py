@@ -19,8 +19,8 @@ from classgrow.checkpoint import write_atomically
 from classgrow.engine.runtime import decide
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.lock import BusyError, only_one
-from classgrow.experiments.run import FAILURE_FILE, Outcome, Run, now, run_spec
-from classgrow.records.folder import run_dir
+from classgrow.experiments.run import Outcome, Run, now, run_spec
+from classgrow.records.folder import FAILURE_FILE, run_dir
 from classgrow.records.record import RECORD_FILE, Record, read_record, write_record
 from classgrow.specs.spec import Spec, command
 

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from classgrow import metrics
 from classgrow.errors import ClassgrowError
+from classgrow.records.folder import find_records
 from classgrow.records.record import PhaseRecord, Record, RuleName
 
 if TYPE_CHECKING:
     import pandas
+
+Records = Iterable[Record] | Path | str
+"""Records, or the folder where they lie."""
 
 COLUMNS = (
     "identity",
@@ -61,24 +65,28 @@ def rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
                     yield run | _phase_columns(record, phase) | _rule_columns(record, phase, rule)
 
 
-def to_csv(records: Iterable[Record], path: Path | str) -> Path:
+def to_csv(records: Records, path: Path | str) -> Path:
     """Write `rows` as CSV; a missing number is an empty field. Returns the path."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
-        writer.writerows(rows(records))
+        writer.writerows(rows(_read(records)))
     return path
 
 
-def to_dataframe(records: Iterable[Record]) -> pandas.DataFrame:
+def to_dataframe(records: Records) -> pandas.DataFrame:
     """`rows` as a pandas DataFrame."""
     try:
         import pandas
     except ImportError:
         raise ClassgrowError("pandas is not installed: pip install 'classgrow[pandas]'.") from None
-    return pandas.DataFrame(list(rows(records)), columns=list(COLUMNS))
+    return pandas.DataFrame(list(rows(_read(records))), columns=list(COLUMNS))
+
+
+def _read(records: Records) -> Iterable[Record]:
+    return find_records(records) if isinstance(records, str | Path) else records
 
 
 def _run_columns(record: Record) -> dict[str, Any]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from classgrow.errors import ClassgrowError
 from classgrow.records.record import RECORD_FILE, Record, read_record
+
+FAILURE_FILE = "failure.json"
+"""Beside the record, or in its place where a run failed before it had one: the error and the command."""
 
 
 def run_dir(output: Path | str, identity: str) -> Path:
@@ -32,5 +36,23 @@ def find_record_files(path: Path | str) -> list[Path]:
         return [path / RECORD_FILE]
     found = sorted([*path.glob(f"*/{RECORD_FILE}"), *path.glob(f"*/*/{RECORD_FILE}")])
     if not found:
+        failures = find_failures(path)
+        if failures:
+            raise ClassgrowError(failures[0])
         raise ClassgrowError(f"{path} holds no record of a run: give the folder that `classgrow run` wrote to.")
     return found
+
+
+def find_failures(path: Path | str) -> list[str]:
+    """A sentence for each run at `path` that failed before it had a record."""
+    path = Path(path)
+    files = sorted([*path.glob(f"*/{FAILURE_FILE}"), *path.glob(f"*/*/{FAILURE_FILE}")]) if path.is_dir() else []
+    return [_failure(file) for file in files if not (file.parent / RECORD_FILE).exists()]
+
+
+def _failure(file: Path) -> str:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return f"The run {file.parent.name} failed before its first result: {content['error']} ({content['command']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"The run {file.parent.name} failed before its first result, and {file} cannot be read: run it again."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from classgrow.errors import ClassgrowError
-from classgrow.records.folder import find_record_files
+from classgrow.records.folder import find_failures, find_record_files
 from classgrow.records.record import read_record
 from classgrow.report.comparisons import comparison_tables
 from classgrow.report.figures import write_figure
@@ -59,6 +59,7 @@ def make_report(path: Path | str, output: Path | str) -> ReportSummary:
         for name in ("tables", "figures", "runs"):
             (draft / name).mkdir()
         runs, problems = write_runs(files, draft / "runs")
+        problems += find_failures(path)
         content = write_content(runs, problems, draft)
         tables = (*content.tables, *content.own_tables, *content.comparisons)
         figures = (*content.figures, *content.own_figures, *content.trade_offs)
