@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
+
+import matplotlib
 import numpy as np
 import pytest
+from PIL import Image
 
 from classgrow.records.official import official_records
-from classgrow.report.figures import draw, write_figure
+from classgrow.report.figures import _STYLE, draw, figure_size, write_figure
 from classgrow.report.gather import Results, gather, run_of
+from classgrow.report.legends import with_room
 from classgrow.report.names import LOOKS
-from classgrow.report.panels import own_figures, paper_figures
+from classgrow.report.panels import FigureData, PanelData, Series, own_figures, paper_figures
 from classgrow.report.trade_offs import trade_off_figures
 
 
@@ -161,3 +166,127 @@ def test_the_same_numbers_give_the_same_files(results: Results, tmp_path) -> Non
         assert [path.suffix for path in write_figure(data, folder)] == [".svg", ".png"]
     for name in ("figure4.svg", "figure4.png"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
+
+
+SMALL = {"classes": 20, "first": 4, "step": 4, "memory": 200, "epochs": 7}
+SMALL_WORDS = (
+    "Shortened: CIFAR-100 only; 1 of 5 class orders; 7 of 70 epochs (FGP's; other methods' in proportion); "
+    "20 of 100 classes, 4 in the first phase, 4 in each later one; a memory of 200 images instead of 1,000 or 2,000."
+)
+
+
+@pytest.fixture
+def small(make) -> FigureData:
+    """Figure 6 of a setting with 20 classes, 7 epochs and one order: one column wide it needs several lines."""
+    results = results_of([make("fgp", "0", 0.5, **SMALL), make("fgp-ce", "0", 0.4, **SMALL)])
+    return next(figure for figure in own_figures(results, 10)[0] if figure.name.startswith("figure6-"))
+
+
+def test_a_figure_says_what_was_shortened_below_everything_else(small: FigureData) -> None:
+    figure = draw(small)
+    (footer,) = figure.texts
+    assert footer.get_text().replace("\n", " ") == SMALL_WORDS
+    assert footer.get_text().count("\n") == 1
+    box = footer.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+    lowest = min(axes.get_tightbbox().y0 for axes in figure.axes)
+    assert 0 <= box.y0 < box.y1 < lowest
+    assert figure_size(small) == pytest.approx((7.4, 3.1 + 2 * 0.135 + 0.1))
+
+
+def test_figure_files_carry_title_and_words(small: FigureData, tmp_path) -> None:
+    svg, png = write_figure(small, tmp_path)
+    title = (
+        "Figure 6, reduced: Binary cross-entropy against cross-entropy; "
+        "CIFAR-100, 20 classes, 4 + 4 a phase, 200 images"
+    )
+    with Image.open(png) as image:
+        assert (image.info["Title"], image.info["Description"]) == (title, SMALL_WORDS)
+    dublin_core = "{http://purl.org/dc/elements/1.1/}"
+    root = ET.parse(svg).getroot()
+    found = [root.find(f".//{dublin_core}{name}") for name in ("title", "description")]
+    assert [element.text for element in found if element is not None] == [title, SMALL_WORDS]
+
+
+def figure_of(*panels: list[tuple[float, ...]]) -> FigureData:
+    """One row; a panel is a list of curves, each over 10, 20, ... classes, with bars 1 below and above."""
+    methods = list(LOOKS)
+    rows = tuple(
+        PanelData(
+            "a panel",
+            "incremental",
+            tuple(
+                Series(
+                    methods[place],
+                    tuple(10.0 * (step + 1) for step in range(len(curve))),
+                    curve,
+                    2,
+                    tuple(max(0.0, y - 1) for y in curve),
+                    tuple(min(100.0, y + 1) for y in curve),
+                    50.0,
+                )
+                for place, curve in enumerate(curves)
+            ),
+        )
+        for curves in panels
+    )
+    return FigureData("some", "Some figure", "Shortened: 1 of 5 class orders.", (), (rows,))
+
+
+FALLING = [(100.0 - place, 70.0 - 5 * place, 40.0 - 5 * place) for place in range(6)]
+CROSSING = [(100.0, 50.0, 0.0), (0.0, 50.0, 100.0), (99.0, 98.0, 97.0), (1.0, 2.0, 3.0)]
+HIGH = [(99.0, 92.0, 99.0), (90.0, 98.0, 90.0), (99.0, 90.0, 91.0), (90.0, 90.0, 99.0)]
+
+
+@pytest.mark.parametrize(
+    "panels",
+    [
+        [FALLING],
+        [CROSSING],
+        [HIGH],
+        [FALLING[:2], CROSSING],
+        [HIGH, []],
+        [[*FALLING, *CROSSING]],
+        [[*FALLING, *CROSSING], CROSSING],
+    ],
+)
+def test_no_legend_hides_a_point_and_no_tick_is_above_100(panels) -> None:
+    data = figure_of(*panels)
+    figure = draw(data)
+    figure.canvas.draw()
+    for axes, panel in zip(figure.axes, data.rows[0], strict=True):
+        if not panel.series:
+            continue
+        box = axes.get_legend().get_window_extent()
+        for series in panel.series:
+            for values in (series.y, series.low, series.high):
+                places = axes.transData.transform(np.column_stack([series.x, values]))
+                assert not any(box.contains(x, y) for x, y in places)
+                assert all(axes.bbox.y0 <= y <= axes.bbox.y1 for _, y in places)
+        low, high = axes.get_ylim()
+        ticks = [tick for tick in axes.get_yticks() if low <= tick <= high]
+        assert len(ticks) >= 3
+        assert [label.get_text() for label in axes.get_yticklabels()] == [str(round(tick)) for tick in ticks]
+        assert 0 <= min(ticks) < max(ticks) <= 100
+        assert axes.spines["left"].get_bounds()[1] <= 100
+        inside = axes.bbox.y0 <= box.y0 and box.y1 <= axes.bbox.y1
+        assert inside == (len(panel.series) <= 6)
+
+
+def test_a_legend_of_many_stands_between_its_panel_and_the_footer() -> None:
+    data = figure_of([*FALLING, *CROSSING])
+    with matplotlib.rc_context(_STYLE):
+        figure = draw(data)
+        figure.canvas.draw()
+    axes = figure.axes[0]
+    box = axes.get_legend().get_window_extent()
+    assert len(axes.get_legend().get_texts()) == 10
+    assert figure.texts[0].get_window_extent().y1 < box.y0
+    assert box.y1 < axes.xaxis.label.get_window_extent().y0
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
+def test_room_for_a_legend_is_made_inside_0_to_100_where_it_fits() -> None:
+    assert with_room((20.0, 50.0), 0.25) == (20.0, 60.0, "upper right")
+    assert with_room((60.0, 99.0), 0.25) == (47.0, 99.0, "lower left")
+    assert with_room((0.0, 102.0), 0.25) == (0.0, 136.0, "upper right")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from classgrow.report.legends import place_legends, room_below
 from classgrow.report.names import look
 from classgrow.report.panels import X_LABELS, Y_LABELS, FigureData, PanelData, Series
 
@@ -24,21 +26,30 @@ _STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "classgrow",
 }
-_LEGEND_FONT: dict[str, Any] = {"weight": "bold", "size": 7}
 _MAX_TICKS = 11
-_CROWDED = 6  # series: more need a legend in two columns
+_LEFT, _RIGHT, _ABOVE, _BELOW = 0.55, 0.12, 0.42, 0.5  # inches around the axes of a panel
+_FOOTER_LINE = 0.135  # inches
+_FOOTER_LETTER = 0.053  # inches, on average
 
 
 def write_figure(data: FigureData, folder: Path) -> list[Path]:
-    """`name`.svg and `name`.png in `folder`; the same numbers give the same files."""
+    """`name`.svg and `name`.png in `folder`; the same numbers give the same files. Each says what was shortened, in
+    the picture and in its metadata."""
     import matplotlib
 
     paths = [folder / f"{data.name}.svg", folder / f"{data.name}.png"]
+    about = {"Title": data.title, "Description": data.words}
     with matplotlib.rc_context(_STYLE):
         figure = draw(data)
-        figure.savefig(paths[0], metadata={"Date": None, "Creator": "classgrow"})
-        figure.savefig(paths[1], dpi=150, metadata={"Software": "classgrow"})
+        figure.savefig(paths[0], metadata={"Date": None, "Creator": "classgrow", **about})
+        figure.savefig(paths[1], dpi=150, metadata={"Software": "classgrow", **about})
     return paths
+
+
+def figure_size(data: FigureData) -> tuple[float, float]:
+    """Width and height in inches: the panels, legends that stand below them, and the footer."""
+    rows = sum(PANEL_HEIGHT + room_below(panels) for panels in data.rows)
+    return PANEL_WIDTH * data.columns, rows + _footer_height(data)
 
 
 def draw(data: FigureData) -> Figure:
@@ -46,32 +57,53 @@ def draw(data: FigureData) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows, columns = len(data.rows), data.columns
-    width, height = PANEL_WIDTH * columns, PANEL_HEIGHT * rows
-    mixed = any(len({panel.axis for panel in row}) > 1 for row in data.rows)
-    gap = 0.72 if mixed else 0.42  # between columns: room for a second label of the vertical axis, or for its numbers
-    figure = Figure(figsize=(width, height), facecolor="white")
-    figure.subplots_adjust(  # fixed margins in inches: solving for them would take most of the drawing time
-        left=0.55 / width,
-        right=1 - 0.12 / width,
-        bottom=0.5 / height,
-        top=1 - 0.42 / height,
-        wspace=gap / (PANEL_WIDTH - gap),
-        hspace=0.92 / (PANEL_HEIGHT - 0.92),
-    )
+    size = width, height = figure_size(data)
+    figure = Figure(figsize=size, facecolor="white")
     FigureCanvasAgg(figure)
-    for row, panels in enumerate(data.rows):
-        limits = _limits(panels)
+    top = height
+    for panels in data.rows:
+        drawn = []
         for column, panel in enumerate(panels):
-            axes = figure.add_subplot(rows, columns, row * columns + column + 1)
-            draw_panel(axes, panel, limits)
+            left, wide = _column_place(data, column)
+            high = PANEL_HEIGHT - _ABOVE - _BELOW
+            bottom = top - _ABOVE - high
+            axes = figure.add_axes((left / width, bottom / height, wide / width, high / height))
+            draw_panel(axes, panel)
             if column == 0 or panels[column - 1].axis != panel.axis:
                 axes.set_ylabel(Y_LABELS[panel.axis])
+            if panel.series:
+                drawn.append((axes, panel))
+        if drawn:
+            place_legends(drawn, _limits(panels))
+            for axes, _ in drawn:
+                _percent_axis(axes)
+        top -= PANEL_HEIGHT + room_below(panels)
+    footer = "\n".join(_footer_lines(data))
+    figure.text(
+        0.12 / width, 0.07 / height, footer, size=7, color="#767676", va="bottom", linespacing=1.25, parse_math=False
+    )
     return figure
 
 
-def draw_panel(axes: Axes, panel: PanelData, limits: tuple[float, float] | None = None) -> None:
-    """Axes of one panel; without series, the word "missing"."""
+def _column_place(data: FigureData, column: int) -> tuple[float, float]:
+    """Left edge and width of a column's axes in inches: solving for them would take most of the drawing time."""
+    mixed = any(len({panel.axis for panel in row}) > 1 for row in data.rows)
+    gap = 0.72 if mixed else 0.42  # room for a second label of the vertical axis, or for its numbers
+    wide = (PANEL_WIDTH * data.columns - _LEFT - _RIGHT - gap * (data.columns - 1)) / data.columns
+    return _LEFT + column * (wide + gap), wide
+
+
+def _footer_lines(data: FigureData) -> list[str]:
+    """What was shortened, as the page says it, in lines that fit the figure."""
+    return textwrap.wrap(data.words, int((PANEL_WIDTH * data.columns - 0.24) / _FOOTER_LETTER))
+
+
+def _footer_height(data: FigureData) -> float:
+    return _FOOTER_LINE * len(_footer_lines(data)) + 0.1
+
+
+def draw_panel(axes: Axes, panel: PanelData) -> None:
+    """Axes of one panel, as yet without legend; without series, the word "missing"."""
     axes.set_title(panel.title, y=1.02)  # a given height spares the search for one
     axes.spines[["top", "right"]].set_visible(False)
     if not panel.series:
@@ -85,17 +117,6 @@ def draw_panel(axes: Axes, panel: PanelData, limits: tuple[float, float] | None 
     for series in panel.series:
         draw_series(axes, series, panel.axis)
     _ticks(axes, panel)
-    if limits is not None:
-        axes.set_ylim(*limits)
-    legend = axes.legend(
-        loc="best",
-        ncols=2 if len(panel.series) > _CROWDED else 1,
-        prop=_LEGEND_FONT,
-        framealpha=0.85,
-        edgecolor="none",
-        borderpad=0.3,
-    )
-    legend.set_zorder(4)
 
 
 def draw_series(axes: Axes, series: Series, axis: str) -> None:
@@ -132,8 +153,22 @@ def _ticks(axes: Axes, panel: PanelData) -> None:
     axes.set_xticks(shown, [f"{x:,.0f}" for x in shown])
 
 
-def _limits(panels: tuple[PanelData, ...]) -> tuple[float, float] | None:
-    """The scale a row shares: its lowest and highest point with some air, inside 0 to 100."""
+def _percent_axis(axes: Axes) -> None:
+    """Ticks at whole percents up to 100; where room for markers or a legend lies beyond 100, the axis ends there."""
+    from matplotlib.ticker import MaxNLocator
+
+    low, high = axes.get_ylim()
+    most = min(100.0, high)
+    places = MaxNLocator(nbins=7, steps=[1, 2, 5, 10], integer=True).tick_values(low, most)
+    shown = [float(tick) for tick in places if low <= tick <= most]
+    axes.set_yticks(shown, [f"{tick:.0f}" for tick in shown])
+    axes.set_ylim(low, high)
+    axes.spines["left"].set_bounds(low, most)
+
+
+def _limits(panels: tuple[PanelData, ...]) -> tuple[float, float]:
+    """The scale a row shares: its lowest and highest point, inside 0 to 100, with some air, so that a marker at 100 is
+    whole."""
     points = [
         value
         for panel in panels
@@ -141,10 +176,5 @@ def _limits(panels: tuple[PanelData, ...]) -> tuple[float, float] | None:
         for values in (series.y, series.low or (), series.high or ())
         for value in values
     ]
-    if not points:
-        return None
-    span = max(points) - min(points)
-    air = max(2.0, 0.06 * span)
-    most = max(len(panel.series) for panel in panels)
-    room = 0.3 * span if most > _CROWDED else 0.0  # for a legend that would hide curves
-    return max(0.0, min(points) - air), min(100.0, max(points)) + air + room
+    air = max(2.0, 0.06 * (max(points) - min(points)))
+    return max(0.0, min(points) - air), min(100.0, max(points)) + air

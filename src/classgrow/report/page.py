@@ -11,13 +11,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from classgrow.records.record import Record
 from classgrow.report.comparisons import ComparisonTable, interval_text, p_text
+from classgrow.report.figures import figure_size
 from classgrow.report.gather import Results, Run
 from classgrow.report.names import MISSING, dataset_title, label
-from classgrow.report.panels import FigureData
+from classgrow.report.panels import FigureData, own_figures
+from classgrow.report.reduced import Gaps, brief, gaps, numbers
 from classgrow.report.run_page import run_view
 from classgrow.report.tables import Column, Table
 from classgrow.report.writers import number, signed
-from classgrow.specs.paper import ITEMS
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,9 @@ def _environment() -> Environment:
         "duration": duration,
         "interval": lambda result: interval_text(result).replace("-", "−"),
         "p_value": p_text,
+        "brief": brief,
+        "numbers": numbers,
+        "pixels": lambda figure: [round(100 * inches) for inches in figure_size(figure)],
         "moment": lambda text: text[:16].replace("T", " ") if text else MISSING,
     }
     environment.globals["MISSING"] = MISSING
@@ -77,7 +81,7 @@ def index_page(content: Content) -> str:
         .render(
             content=content,
             shortened=shortened(content),
-            not_run=not_run(content),
+            missing=missing(content),
             blocks=blocks,
             runs=sorted(runs, key=_run_order),
             complete=[run for run in runs if run.complete],
@@ -108,18 +112,13 @@ def shortened(content: Content) -> list[tuple[str, list[Table]]]:
     return list(found.items())
 
 
-def not_run(content: Content) -> list[tuple[str, str]]:
-    """Tables and figures of the paper that no finished run belongs to."""
-    made = [table.name for table in content.tables] + [figure.name for figure in content.figures]
-    return [
-        (_number(item.name), item.title)
-        for item in ITEMS.values()
-        if item.has_runs and not any(name == item.name or name.startswith(f"{item.name}-") for name in made)
-    ]
-
-
-def _number(name: str) -> str:
-    return name.replace("table", "Table ").replace("figure", "Figure ")
+def missing(content: Content) -> Gaps:
+    """Tables and figures of the paper that no finished run belongs to, or only reduced ones."""
+    own = content.own_figures
+    if content.settings_without_figure:  # they have runs, though no picture
+        own = tuple(own_figures(content.results, len(own) + content.settings_without_figure)[0])
+    tables, figures = (*content.tables, *content.own_tables), (*content.figures, *own)
+    return gaps([*(table.part for table in tables), *(figure.part for figure in figures)])
 
 
 def _run_order(run: Run) -> tuple[Any, ...]:

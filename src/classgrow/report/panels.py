@@ -8,6 +8,7 @@ from typing import Literal
 
 from classgrow.report.gather import Regimen, Results, Run, Setting, spread, words
 from classgrow.report.names import dataset_title, label, thousands
+from classgrow.report.reduced import NO_PART, Part, part_of_paper, part_of_setting
 from classgrow.report.tables import is_ablation
 from classgrow.specs.paper import ITEMS, Item, View
 
@@ -57,13 +58,14 @@ class PanelData:
 
 @dataclass(frozen=True)
 class FigureData:
-    """Rows of panels with a caption."""
+    """Rows of panels with a caption. `words` says what was shortened, `part` what of the paper this is."""
 
     name: str
     title: str
     words: str
     caption: tuple[str, ...]
     rows: tuple[tuple[PanelData, ...], ...]
+    part: Part = NO_PART
 
     @property
     def columns(self) -> int:
@@ -147,13 +149,15 @@ def paper_figure(results: Results, regimen: Regimen, item: Item) -> FigureData |
         for run in results.group(regimen, place, method)
     ]
     rows = tuple(row for row in rows if row)
+    part = part_of_paper(item, runs)
     absent = dict.fromkeys(one.dataset for one in item.settings if one.dataset not in present)
     return FigureData(
         name=f"{item.name}{regimen.slug}",
-        title=f"Figure {item.name.removeprefix('figure')}. {item.title}",
+        title=part.title(item.title),
         words=words(runs),
         caption=(*caption(rows, item.methods), *(f"No run on {dataset_title(name)}: left out." for name in absent)),
         rows=rows,
+        part=part,
     )
 
 
@@ -216,12 +220,14 @@ def setting_figure(results: Results, regimen: Regimen, setting: Setting, item: I
     row = tuple(panel(results, regimen, setting, chosen, view, titles[view]) for view in views)
     runs = [run for method in chosen for run in results.group(regimen, setting, method)]
     prefix = f"{item.name}-" if item else "curves-"
+    part = part_of_setting(setting, (item.name,) if item else ("figure4", "figure5"), chosen)
     return FigureData(
         name=f"{prefix}{setting.slug}{regimen.slug}",
-        title=f"{item.title}: {setting.title}" if item else setting.title,
+        title=part.title(f"{item.title}; {setting.title}" if item else setting.title),
         words=words(runs),
         caption=tuple(caption((row,), chosen)),
         rows=(row,),
+        part=part,
     )
 
 

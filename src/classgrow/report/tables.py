@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from classgrow.report.gather import Regimen, Results, Setting, Spread, words
 from classgrow.report.names import dataset_title, in_order, label, thousands
 from classgrow.report.paper_values import paper_value
+from classgrow.report.reduced import NO_PART, Part, number, part_of_paper, part_of_setting
 from classgrow.specs.paper import ABLATIONS, ITEMS, Item, Metric
 from classgrow.specs.reduction import DATASET_TITLES
 
@@ -69,7 +70,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of methods, columns of measured values. `words` says what was shortened, `ours` whose values they are."""
+    """Rows of methods, columns of measured values. `words` says what was shortened, `ours` whose values they are,
+    `part` what of the paper this is."""
 
     name: str
     title: str
@@ -79,6 +81,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     ours: str = "ours"
+    part: Part = NO_PART
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -109,23 +112,25 @@ def paper_table(results: Results, regimen: Regimen, item: Item, metric: Metric |
     )
     runs = [run for one in shown for method in methods for run in results.group(regimen, one, method)]
     legend = item.metric is None
+    part = part_of_paper(item, runs)
     return Table(
         name=f"{item.name}{f'-{metric}' if legend else ''}{regimen.slug}",
-        title=_title(item, metric),
+        title=_title(item, metric, part),
         words=words(runs),
         columns=tuple(_column(one, metric) for one in shown),
         methods=methods,
         rows=cells,
         notes=tuple(_notes(regimen, metric, settings, present, item)),
         ours="authors’ files" if regimen.source == "authors" else "ours",
+        part=part,
     )
 
 
-def _title(item: Item, metric: Metric) -> str:
-    number = item.name.removeprefix("table").removeprefix("figure")
+def _title(item: Item, metric: Metric, part: Part) -> str:
     if item.metric is not None:
-        return f"Table {number}. {item.title}"
-    return f"Legends of figure {number}. {METRIC_TITLES[metric].capitalize().replace('Mad', 'MAD')}"
+        return part.title(item.title)
+    start = f"Legends of figure {number(item.name)}{', reduced:' if part.reduced else '.'}"
+    return f"{start} {METRIC_TITLES[metric].capitalize().replace('Mad', 'MAD')}"
 
 
 def _column(setting: Setting, metric: Metric) -> Column:
@@ -154,9 +159,10 @@ def setting_table(results: Results, regimen: Regimen, setting: Setting) -> Table
     metrics: tuple[Metric, ...] = ("final", "average", "forgetting", "mad")
     runs = [run for method in methods for run in results.group(regimen, setting, method)]
     orders = {run.order for run in runs}
+    part = part_of_setting(setting, ("table1", "tableA2"), methods)
     return Table(
         name=f"{setting.slug}{regimen.slug}",
-        title=setting.title,
+        title=part.title(setting.title),
         words=words(runs),
         columns=tuple(Column(METRIC_TITLES[metric], "", metric, False) for metric in metrics),
         methods=methods,
@@ -168,6 +174,7 @@ def setting_table(results: Results, regimen: Regimen, setting: Setting) -> Table
             "The paper has no such setting, so there is nothing to compare with. Forgetting and MAD: lower is better.",
             *((MAD_NOTE,) if len(orders) < 5 else ()),
         ),
+        part=part,
     )
 
 
