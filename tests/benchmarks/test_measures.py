@@ -12,8 +12,9 @@ import torch
 
 from benchmarks import between, growth, step
 from benchmarks.__main__ import NAMES
-from benchmarks.situation import learner_at, training_of
+from benchmarks.situation import images_of, learner_at, training_of
 from benchmarks.timing import Timing, take_turns, time_and_peak
+from classgrow.data.labelled import ArrayStore, LabelledImages
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,6 +68,17 @@ def test_what_follows_a_phase_is_really_done() -> None:
     between.after_phase(learner, data, before)
     assert torch.bincount(learner.state.memory.labels).tolist() == [4] * 6
     assert learner.state.means["unit"].shape == (6, 64)
+
+
+def test_what_it_is_measured_against_sees_the_same_images() -> None:
+    """Mirrored twice is as it was; unlike ours in no value, only in the way there."""
+    data = images_of(0, 1, 6)
+    torch.manual_seed(0)
+    plain = between.plain_features(data, mirrored=False)
+    torch.manual_seed(0)
+    pixels = ArrayStore(data.read(torch.arange(6)).flip(2))
+    turned = between.plain_features(LabelledImages(pixels, data.indices, data.labels, data.classes), mirrored=True)
+    assert plain.shape == (6, 64) and torch.allclose(plain, turned, atol=1e-5)
 
 
 def test_growth_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
