@@ -8,10 +8,8 @@ from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
 from classgrow.engine.loop import Training
 from classgrow.engine.runtime import Execution
 from classgrow.learner import Learner
-from classgrow.networks.fused import for_evaluation
 from classgrow.recipes import inputs_for
 from classgrow.steps import Phase, Train
-from classgrow.steps.train import schedule_of
 
 
 def images_of(first: int, classes: int, per_class: int) -> LabelledImages:
@@ -50,14 +48,8 @@ def learner_at(
 
 def training_of(learner: Learner, data: LabelledImages) -> Training:
     """The main training of the learner's method on this data, as its step sets it up."""
-    state = learner.state
     step = next(step for step in learner.method.steps if isinstance(step, Train))
-    teacher = for_evaluation(state.teacher) if state.teacher and step.objective.reads_teacher else None
-    return Training(
-        network=state.network, teacher=teacher, data=state.training_set(data), objective=step.objective,
-        schedule=schedule_of(learner.recipe, "main", 2), recipe=learner.recipe, inputs=learner.inputs,
-        counts=state.counts, blocks=state.sizes, runtime=learner.runtime, seed=1, place=("benchmark",),
-    )  # fmt: skip
+    return step.training(learner.state, phase_of(learner, data))
 
 
 def phase_of(learner: Learner, data: LabelledImages) -> Phase:

@@ -17,10 +17,14 @@ REPAID_AFTER = {"resnet32": 100_000, "resnet18": 60_000}
 """Training images from which compiling saves more than twice its warm-up (half a minute or so); absent: never."""
 
 
-def compiler_found() -> bool:
-    """Whether a C++ compiler is at hand, which compiled CPU code needs."""
+def compiler() -> str | None:
+    """The C++ compiler at hand, which compiled CPU code needs."""
     names = (os.environ.get("CXX"), "g++", "clang++", "c++", "cl")
-    return any(shutil.which(name) for name in names if name)
+    return next((name for name in names if name and shutil.which(name)), None)
+
+
+def compiler_found() -> bool:
+    return compiler() is not None
 
 
 def decide_compile(wish: Compile, backbone: str, planned_images: int, device: str) -> tuple[bool, str | None]:

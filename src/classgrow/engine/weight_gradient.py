@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import platform
 import subprocess
 import tempfile
@@ -21,24 +20,24 @@ from torch import Tensor
 from torch._inductor.custom_graph_pass import CustomGraphPass
 from torch.fx import Graph, Node
 
+from classgrow.engine.compiled import compiler
+
 SOURCE = Path(__file__).with_suffix(".cpp")
 FLAGS = ("-O3", "-march=native", "-fopenmp", "-shared", "-fPIC")
 
 
-def compiler() -> str:
-    return os.environ.get("CXX") or "g++"
-
-
 def build(folder: Path) -> Path:
     """The kernel as a library in `folder`; its name tells source, compiler and machine apart."""
-    source = SOURCE.read_bytes()
-    mark = hashlib.sha256(source + f"{compiler()} {FLAGS} {platform.node()} {platform.machine()}".encode()).hexdigest()
+    source, tool = SOURCE.read_bytes(), compiler()
+    if tool is None:
+        raise FileNotFoundError("there is no C++ compiler")
+    mark = hashlib.sha256(source + f"{tool} {FLAGS} {platform.node()} {platform.machine()}".encode()).hexdigest()
     library = folder / f"weight_gradient-{mark[:16]}.so"
     if not library.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as room:
             made = Path(room) / library.name
-            subprocess.run([compiler(), *FLAGS, str(SOURCE), "-o", str(made)], check=True, capture_output=True)
+            subprocess.run([tool, *FLAGS, str(SOURCE), "-o", str(made)], check=True, capture_output=True)
             made.replace(library)
     return library
 

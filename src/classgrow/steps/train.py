@@ -36,12 +36,23 @@ class Train:
     def run(self, state: State, phase: Phase) -> None:
         if self.later_only and phase.number == 1:
             return
-        data = self.data(state, phase)
         set_batch_norm_momentum(state.network, 0.1 if phase.number == 1 else phase.recipe.later_batch_norm_momentum)
-        training = Training(
+        training = self.training(state, phase)
+        fit = restored(phase.resume)
+        epoch_images, epochs = training.epoch_images(), training.schedule.epochs
+        phase.progress.begin(f"phase {phase.number}", epochs * epoch_images, fit.epoch * epoch_images)
+        training.run(fit, phase.progress, lambda fit: phase.save(saved(fit)))
+        phase.progress.end()
+        phase.log.training_images = max(phase.log.training_images, len(training.data))
+        phase.log.loss, phase.log.images = fit.loss, phase.log.images + fit.images
+        phase.log.train_seconds += fit.seconds
+
+    def training(self, state: State, phase: Phase) -> Training:
+        """What is trained, on what, how."""
+        return Training(
             network=state.network,
             teacher=for_evaluation(state.teacher) if state.teacher and self.objective.reads_teacher else None,
-            data=data,
+            data=self.data(state, phase),
             objective=self.objective,
             schedule=self.schedule_for(phase),
             recipe=phase.recipe,
@@ -52,14 +63,6 @@ class Train:
             seed=phase.seed,
             place=phase.place,
         )
-        fit = restored(phase.resume)
-        epoch_images, epochs = training.epoch_images(), training.schedule.epochs
-        phase.progress.begin(f"phase {phase.number}", epochs * epoch_images, fit.epoch * epoch_images)
-        training.run(fit, phase.progress, lambda fit: phase.save(saved(fit)))
-        phase.progress.end()
-        phase.log.training_images = max(phase.log.training_images, len(data))
-        phase.log.loss, phase.log.images = fit.loss, phase.log.images + fit.images
-        phase.log.train_seconds += fit.seconds
 
     def schedule_for(self, phase: Phase) -> Schedule:
         return schedule_of(phase.recipe, self.schedule, phase.number)
