@@ -58,8 +58,9 @@ def after_phase(learner: Learner, data: LabelledImages, memory: dict[str, torch.
     """Selection and means, from the same state each time."""
     learner.state.memory.restore(dict(memory))
     step = next(step for step in learner.method.steps if isinstance(step, Remember))
-    step.run(learner.state, phase_of(learner, data))
-    learner.refresh_means()
+    phase = phase_of(learner, data)
+    step.run(learner.state, phase)
+    learner.refresh_means(phase.fresh)
 
 
 # What the authors' code and its relatives do: herding runs on the features of every image of the new classes, then each

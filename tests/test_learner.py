@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
-from torch import nn
+from torch import Tensor, nn
 
+from classgrow.data.labelled import LabelledImages
+from classgrow.engine import inference
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
 from classgrow.learner import Learner
 from classgrow.methods import build_method
+from classgrow.networks.network import Network
 from classgrow.networks.small import SmallNet
 from classgrow.state import State
 from classgrow.steps.phase import Phase
@@ -242,3 +246,26 @@ class MeanColour(nn.Module):
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         return images.mean((2, 3)) * self.factor
+
+
+@pytest.mark.parametrize("phases", [1, 2])
+def test_features_computed_for_herding_serve_for_the_means(phases: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Herding reads the 16 images of a phase; the means then only the old exemplars, and all of them mirrored."""
+    one, read = learner(memory=12, epochs=1), list[int]()
+    whole = inference.features
+
+    def counted(network: Network, data: LabelledImages, *rest: Any, **more: Any) -> Tensor:
+        read.append(len(data))
+        return whole(network, data, *rest, **more)
+
+    for name in ("classgrow.learner.features", "classgrow.steps.remember.features"):
+        monkeypatch.setattr(name, counted)
+    generator = np.random.default_rng(0)
+    for phase in range(phases):
+        read.clear()
+        images = generator.integers(0, 255, (16, 32, 32, 3), dtype=np.uint8)
+        one.learn(images, [2 * phase] * 8 + [2 * phase + 1] * 8)
+    assert read == ([16, 12] if phases == 1 else [16, 6, 12])
+    means = dict(one.state.means)
+    one.refresh_means()
+    assert all(torch.allclose(means[name], one.state.means[name], atol=1e-6) for name in ("unit", "raw"))

@@ -273,13 +273,13 @@ class Learner:
             )
 
         for number in range(start, len(self.method.steps)):
-            phase.step, phase.resume = number, point if number == start else None
+            phase.step, phase.resume, phase.fresh = number, point if number == start else None, None
             phase.save = lambda point, number=number: save(number, point, False)  # type: ignore[misc]
             self.method.steps[number].run(state, phase)
+            if number + 1 == len(self.method.steps):
+                self.refresh_means(phase.fresh)
             self._agree()
             save(number + 1, None, True)
-        self.refresh_means()
-        self._agree()
         return phase.log
 
     def _agree(self) -> None:
@@ -290,14 +290,21 @@ class Learner:
             if different:
                 state.unpack(tensors, plain)
 
-    def refresh_means(self) -> None:
-        """Means of the exemplars under the current network, for the nearest-mean rule."""
+    def refresh_means(self, fresh: Tensor | None = None) -> None:
+        """Means of the exemplars under the current network, for the nearest-mean rule.
+
+        `fresh`: features of the newest exemplars under this very network, where they are at hand.
+        """
         state = self.state
         exemplars = state.memory.view(state.classes, TRAIN)
         state.means = {}
         if exemplars is None:
             return
-        plain = features(state.network, exemplars, self.inputs, self.runtime)
+        known = [fresh] if fresh is not None else []
+        others = exemplars.select(torch.arange(len(exemplars) - sum(map(len, known))))
+        plain = torch.cat(
+            [*([features(state.network, others, self.inputs, self.runtime)] if len(others) else []), *known]
+        )
         mirrored = (
             features(state.network, exemplars, self.inputs, self.runtime, mirrored=True) if self.inputs.mirror else None
         )

@@ -186,7 +186,6 @@ def carry_out(
         else:
             if saved is not None:
                 learner.restore(data.shape, *saved)
-                learner.refresh_means()
             log = learner.learn_phase(data, checkpoint)
         saved = None
         learned = time.perf_counter() - started

@@ -26,6 +26,6 @@ def a_balanced_set(state: State, phase: Phase) -> LabelledImages:
     assert state.teacher is not None
     quota = balanced_quota(state.memory.budget, state.counts.old, state.counts.new)
     chosen = select_exemplars(state, phase, phase.data, herding, quota, network=state.teacher)
-    fresh = phase.data.select(torch.cat(chosen))
+    fresh = phase.data.select(torch.cat([one.positions for one in chosen]))
     exemplars = state.memory.view(state.classes, TRAIN)
     return fresh if exemplars is None else fresh.joined(exemplars)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.runtime import Runtime
@@ -45,7 +46,7 @@ class Phase:
     """The images of the new classes (labels are positions in learning order) and everything a step may use.
 
     `step` is the position of the running step in the method; `resume` holds where it stopped, if it did;
-    `save` makes a checkpoint.
+    `save` makes a checkpoint; `fresh` are the features of the exemplars just remembered, if the last step did that.
     """
 
     data: LabelledImages
@@ -59,6 +60,7 @@ class Phase:
     save: Callable[[SavePoint], None] = save_nothing
     step: int = 0
     resume: SavePoint | None = None
+    fresh: Tensor | None = None
 
     @property
     def place(self) -> tuple[str | int, ...]:

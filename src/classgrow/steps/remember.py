@@ -38,8 +38,9 @@ class Remember:
         chosen = select_exemplars(state, phase, trainable, self.selection, quota)
         state.memory.shrink(quota, TRAIN)
         state.memory.shrink(held_out, HELD_OUT)
-        for positions in chosen:
-            keep(state, trainable.select(positions), TRAIN)
+        for one in chosen:
+            keep(state, trainable.select(one.positions), TRAIN)
+        phase.fresh = torch.cat([one.features for one in chosen])
         withheld = phase.data.select(state.withheld)
         for label in range(state.counts.old, seen):
             mine = torch.nonzero(withheld.labels == label)[:, 0][:held_out]
@@ -52,6 +53,14 @@ class Remember:
         return f"remember exemplars by {self.selection.__name__.replace('_', ' ')}"
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """The exemplars of one class, best first: where they stand in the data, and their features."""
+
+    positions: Tensor
+    features: Tensor
+
+
 def select_exemplars(
     state: State,
     phase: Phase,
@@ -59,17 +68,17 @@ def select_exemplars(
     selection: Selection,
     quota: int,
     network: Network | None = None,
-) -> list[Tensor]:
-    """For each new class, positions in `data` of its exemplars, best first, by the network's features."""
+) -> list[Chosen]:
+    """The exemplars of each new class among `data`, by the network's features."""
     new = range(state.counts.old, state.counts.seen)
     members = [torch.nonzero(data.labels == label)[:, 0] for label in new]
     everything = features(network or state.network, data, phase.inputs, phase.runtime)
-    ranked = phase.runtime.group.decided(
-        lambda: selection(
-            [everything[mine.to(everything.device)] for mine in members], quota, phase.generator("select")
-        )
-    )
-    return [mine[best] for mine, best in zip(members, ranked, strict=True)]
+    by_class = [everything[mine.to(everything.device)] for mine in members]
+    ranked = phase.runtime.group.decided(lambda: selection(by_class, quota, phase.generator("select")))
+    return [
+        Chosen(mine[best], theirs[best.to(theirs.device)])
+        for mine, theirs, best in zip(members, by_class, ranked, strict=True)
+    ]
 
 
 def keep(state: State, images: LabelledImages, role: int) -> None:
