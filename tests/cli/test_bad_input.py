@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 SMALL = ("--dataset", "digits", "--classes", "6", "--phases", "2", "--epochs", "4", "--threads", "1")
 
@@ -79,3 +80,28 @@ def test_output_holds_something_else(classgrow, refused, finished: tuple[Path, s
 def test_show_of_nothing(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     refused(classgrow("show", tmp_path), "holds no record")
     refused(classgrow("show", tmp_path / "absent", "--json"), "absent", "check the path")
+
+
+@pytest.mark.parametrize("dataset", ["bogus", "cifar100"])
+def test_only_folders_of_images_are_looked_through(classgrow, refused, tmp_path: Path, dataset: str) -> None:  # type: ignore[no-untyped-def]
+    refused(classgrow("data", dataset, "--from", tmp_path), dataset, "imagenet100, mini-imagenet, folder")
+
+
+def test_a_folder_with_strange_files(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Five files that are no images: named in part, all of them on demand, refused by `--strict`."""
+    for split in ("train", "val"):
+        for name in ("ant", "bee"):
+            folder = tmp_path / "photos" / split / name
+            folder.mkdir(parents=True)
+            Image.new("RGB", (20, 20), "red" if name == "ant" else "blue").save(folder / "one.png")
+    for number in range(5):
+        (tmp_path / "photos" / "train" / "ant" / f"note{number}.txt").write_text("not a picture")
+    few, every = (classgrow("data", "folder", "--from", tmp_path / "photos", *more).stdout for more in ([], ["--all"]))
+    assert "note2.txt and 2 more" in few and "note4.txt" not in few
+    assert "note4.txt" in every and "more" not in every
+    settings = ("--dataset", "folder", "--data", tmp_path / "photos", "--memory", "2", "--output", tmp_path / "runs")
+    refused(
+        classgrow("run", *settings, "--strict", CLASSGROW_CACHE=str(tmp_path / "cache")),
+        "files that are no images", "note0.txt",
+    )  # fmt: skip
+    assert not (tmp_path / "runs").exists()

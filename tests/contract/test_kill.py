@@ -37,7 +37,7 @@ class Telling(Silent):
         print(images, flush=True)
 
 few = runpy.run_path(sys.argv[3])["few"]
-run.load = lambda name, data_dir, progress=None: few()
+run.load = lambda *_: few()
 spec = Spec.model_validate_json(sys.argv[1])
 run.run_spec(spec, Path(sys.argv[2]), execution=Execution(threads=1), progress=Telling())
 """
@@ -72,7 +72,7 @@ def test_a_killed_run_goes_on(
     place = saved["step"], saved["point"] and saved["point"]["epoch"]
     assert (saved["phase"], place) == (2, {"eeil": (3, None), "bic": (2, 5)}[name])
 
-    monkeypatch.setattr(run, "load", lambda name, data_dir, progress=None: few_digits)
+    monkeypatch.setattr(run, "load", lambda *_: few_digits)
     execution = Execution(threads=1)
     resumed = run_spec(spec, tmp_path / "killed", resume=True, execution=execution)
     whole = run_spec(spec, tmp_path / "whole", execution=execution)

@@ -50,7 +50,7 @@ class Stopping(Silent):
 @pytest.fixture
 def small_runs(few_digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs on a few digits, with a checkpoint after every epoch."""
-    monkeypatch.setattr(run, "load", lambda name, data_dir, progress=None: few_digits)
+    monkeypatch.setattr(run, "load", lambda *_: few_digits)
     monkeypatch.setattr(run, "CheckpointFile", partial(checkpoint.CheckpointFile, every_epochs=1))
 
 

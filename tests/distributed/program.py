@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import signal
 import sys
 import time
 from dataclasses import replace
@@ -226,6 +228,27 @@ def stuck(folder: Path) -> None:
         time.sleep(3600)
     with lost_processes_told(runtime.processes):
         runtime.group.finish()
+
+
+def prepare_and_stop(which: int) -> None:
+    """Every process prepares for longer than the timeout, and is waited for; one of them then stands still."""
+    group = Runtime(EXECUTION).group
+
+    def prepare() -> None:
+        time.sleep(4)
+        if here().rank == which:
+            print("stopping", flush=True)
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    group.prepared(prepare)
+
+
+def first_stops(folder: Path) -> None:
+    prepare_and_stop(0)
+
+
+def last_stops(folder: Path) -> None:
+    prepare_and_stop(1)
 
 
 if __name__ == "__main__":

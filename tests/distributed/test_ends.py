@@ -100,6 +100,7 @@ def test_killed_twice_and_finished_by_one_process(tmp_path: Path) -> None:
     record = read_record(folder / RECORD_FILE)
     assert (record.status, len(record.phases), record.execution.processes) == ("finished", 2, 1)
     assert record.phases[1].test_counts and sum(record.phases[1].test_counts) == TEST_IMAGES
+    assert record.phases[1].processes == 1
 
 
 def test_a_full_disk_is_told_once_and_mended_by_another_number(tmp_path: Path) -> None:
@@ -128,8 +129,35 @@ def test_a_full_disk_is_told_once_and_mended_by_another_number(tmp_path: Path) -
     record = read_record(folder / RECORD_FILE)
     assert (record.status, record.execution.processes, record.execution.threads) == ("finished", 2, 1)
     assert record.confusion is not None and sum(map(sum, record.confusion)) == TEST_IMAGES
+    assert [phase.processes for phase in record.phases] == [2, 2]
     nearest = record.phases[1].rules["nearest"]
     assert nearest is not None and nearest.accuracy is not None and nearest.accuracy > 0.8
+
+
+@needs_proc
+def test_torchrun_starts_a_killed_process_again_and_the_run_goes_on(tmp_path: Path) -> None:
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*torchrun, "--max-restarts", "1", "-m", "classgrow", *SETTINGS, "--epochs", "40", "--resume"]
+    parent = begin([*command, "--output", str(tmp_path)])
+    until(newer_checkpoint(tmp_path), parent)
+    os.kill(children(parent.pid)[-1], signal.SIGKILL)
+    shown, said = parent.communicate(timeout=PATIENCE)
+    assert parent.returncode == 0, said
+    assert shown.count("2 processes with 1 thread each") == 2 and shown.count("phase 1/2") == 1
+    (record,) = (read_record(path) for path in tmp_path.glob(f"*/{RECORD_FILE}"))
+    assert (record.status, len(record.phases)) == ("finished", 2)
+
+
+@needs_proc
+def test_a_run_that_is_told_to_end_says_how_to_go_on(tmp_path: Path) -> None:
+    parent = begin(words(tmp_path, "--processes", "2", "--epochs", "400"))
+    until(newer_checkpoint(tmp_path), parent)
+    pair = children(parent.pid)
+    parent.terminate()
+    _, said = parent.communicate(timeout=PATIENCE)
+    assert parent.returncode == 130
+    assert said.startswith("Stopped. Go on with: classgrow run --dataset digits") and said.endswith("--resume\n")
+    assert not any(is_alive(process) for process in pair)
 
 
 def test_an_error_is_said_once(tmp_path: Path) -> None:

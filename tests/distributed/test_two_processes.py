@@ -105,3 +105,14 @@ def test_a_silent_process_is_noticed(together: Together, tmp_path: Path) -> None
     last.communicate()
     assert said.startswith("met\n")
     assert first.returncode == 1 and "silent for 3 seconds" in said and "--resume" in said
+
+
+@pytest.mark.parametrize("name", ["first_stops", "last_stops"])
+def test_preparing_may_take_long_but_not_stand_still(together: Together, tmp_path: Path, name: str) -> None:
+    pair = together(name, tmp_path, CLASSGROW_TIMEOUT="2")
+    stopped, waiting = pair if name == "first_stops" else reversed(pair)
+    said, _ = waiting.communicate(timeout=1200)
+    stopped.kill()
+    last_words, _ = stopped.communicate()
+    assert last_words == "stopping\n"  # the four seconds before were no reason to give up
+    assert waiting.returncode == 1 and "silent for 2 seconds" in said and "--resume" in said

@@ -39,7 +39,7 @@ def begun(*ways: tuple[int, str, float]) -> list[Started]:
         ([(2, "Error: raise --memory.", 0.0), QUIET], 2, "Error: raise --memory.", ""),
         ([LOST, (2, "Error: no data here.", 0.5)], 2, "Error: no data here.", ""),
         ([LOST, (1, "Traceback: KeyError", 0.5)], 1, "", "Traceback: KeyError\nProcess 2 of 2 broke (exit code 1)"),
-        ([LOST, LOST], 1, "Error: Another process stopped answering.", ""),
+        ([LOST, LOST], 1, "", "Error: Another process stopped answering."),
     ],
     ids=["well", "killed", "mendable", "the cause comes later", "broken", "nobody knows"],
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -95,3 +97,21 @@ def test_without_ray_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ClassgrowError, match=r"pip install 'classgrow\[ray\]'"):
         run_grid([LONG], tmp_path, ray="auto")
+
+
+def test_runs_of_two_processes_inside_ray_as_documented(local_ray: Any, tmp_path: Path) -> None:
+    """docs/scaling.md: the code on the page, with two runs of two processes each."""
+    page = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+        exec(code, names)
+        short = ["--dataset", "digits", "--classes", "2", "--epochs", "1", "--output", str(tmp_path)]
+        names["shared_grid"]([[*short, "--seed", seed] for seed in "12"], processes=2, gpus=0)
+        records = [read_record(path) for path in tmp_path.glob("*/record.json")]
+        assert sorted(record.seed for record in records) == [1, 2]
+        assert {(record.status, record.phases[0].processes) for record in records} == {("finished", 2)}
+        once = names["shared_run"].options(num_cpus=2, retry_exceptions=False)
+        with pytest.raises(local_ray.exceptions.RayTaskError, match="CalledProcessError"):
+            local_ray.get(once.remote(2, *short, "--memory", "1"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import pytest
 import torch
 
 from classgrow.data.digits import load_digits
-from classgrow.data.labelled import Dataset, LabelledImages
+from classgrow.data.labelled import ArrayStore, ClassLabel, Dataset, LabelledImages
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
 from classgrow.experiments import run as running
-from classgrow.experiments.run import CHECKPOINT_FILE, Outcome, run_spec
+from classgrow.experiments.outline import outline
+from classgrow.experiments.run import CHECKPOINT_FILE, Outcome, prepare, run_spec
 from classgrow.progress import Silent
-from classgrow.records.record import RECORD_FILE, read_record, without_times
+from classgrow.records.record import RECORD_FILE, read_record, without_times, write_record
 from classgrow.specs.spec import Spec
 
 SPEC = Spec(dataset="digits", method="fgp", memory=12, classes=6, first=2, step=2, epochs=6)
@@ -51,7 +53,7 @@ def small_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """20 training and 20 test images a class."""
     digits = load_digits()
     small = Dataset("digits", few(digits.train), few(digits.test))
-    monkeypatch.setattr(running, "load", lambda name, data_dir, progress=None: small)
+    monkeypatch.setattr(running, "load", lambda *_: small)
 
 
 def go(output: Path, spec: Spec = SPEC, **settings: Any) -> Outcome:
@@ -69,6 +71,23 @@ def whole(uninterrupted: dict[str, Any]) -> dict[str, Any]:
     if "record" not in uninterrupted:
         uninterrupted["record"] = without_times(go(uninterrupted["folder"]).record)
     return uninterrupted["record"]
+
+
+def test_a_published_folder_is_known_before_it_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its files are no part of the identity, yet a run does not go on with others."""
+    spec = Spec(dataset="imagenet100", classes=2, first=2, step=2, memory=2)
+    pixels = ArrayStore(torch.zeros((100, 256, 256, 3), dtype=torch.uint8))
+    names = tuple(ClassLabel(number, str(number)) for number in range(100))
+    view = LabelledImages(pixels, torch.arange(100), torch.arange(100), names)
+    found = Dataset("imagenet100", view, view, "these files")
+    monkeypatch.setattr(running, "load", lambda *_: found)
+    run = prepare(spec, tmp_path)
+    assert run.folder == outline(spec).folder(tmp_path) and run.resolved.data == "these files"
+    run.folder.mkdir()
+    write_record(running.new_record(run, Execution()), run.folder / RECORD_FILE)
+    monkeypatch.setattr(running, "load", lambda *_: replace(found, fingerprint="others"))
+    with pytest.raises(ClassgrowError, match=r"other images .*choose another --output"):
+        go(tmp_path, spec, resume=True)
 
 
 # 40 images are 2 batches of 32, so phase 1 has 12 batches; then 40 and 12 exemplars, 2 batches an epoch again.

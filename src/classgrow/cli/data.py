@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ def data(
     source: Annotated[Path | None, typer.Option("--from", help="The folder to look through.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse a folder with files that must be skipped.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Count files without opening them.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Name every file in question, not only the first few.")] = False,
     clear: Annotated[bool, typer.Option("--clear", help="Delete the image cache.")] = False,
 ) -> None:
     """Check and report what a folder of images holds and what is missing; or delete the image cache."""
@@ -31,7 +33,7 @@ def data(
 
     with LiveRun(console()) as live:
         report = inspect(source, dataset, thorough=not quick, progress=live)
-    for line in report.lines():
+    for line in report.lines(sys.maxsize) if every else report.lines():
         typer.echo(line)
     if not report.complete or (strict and not report.clean):
         raise ClassgrowError(f"{source} cannot be used as it is: see the lines above for what to add or remove.")

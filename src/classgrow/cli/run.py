@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,6 +40,9 @@ def run(
     selection: Annotated[str | None, typer.Option(help="Exemplars by herding (default), random or closest.")] = None,
     output: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = OUTPUT,
     data: Data = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a folder of images with files that must be skipped.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     device: Device = "auto",
     threads: Threads = None,
@@ -69,6 +73,7 @@ def run(
     from classgrow.engine.place import here
     from classgrow.experiments.launch import end_with_parent
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a job early is as good as Ctrl-C
     spec = read_spec(spec_file, settings)
     wish, place = read_compile(compile), here()
     again = resume_command(spec, output, data, processes)
@@ -79,9 +84,10 @@ def run(
         if processes not in (None, place.processes):
             raise ClassgrowError(f"This is one of {place.processes} processes: leave out --processes {processes}.")
         end_with_parent()
-        carry_out(spec, output, data, resume, device, threads, tensorboard, wish)
+        carry_out(spec, output, data, resume, strict, device, threads, tensorboard, wish)
     except KeyboardInterrupt:
-        typer.echo(f"Stopped. Go on with: {again}", err=True)
+        if place.rank == 0:
+            typer.echo(f"Stopped. Go on with: {again}", err=True)
         raise typer.Exit(130) from None
 
 
@@ -131,6 +137,7 @@ def carry_out(
     output: Path,
     data: Path | None,
     resume: bool,
+    strict: bool,
     device: str,
     threads: int | None,
     tensorboard: bool,
@@ -161,6 +168,7 @@ def carry_out(
             output,
             data,
             resume=resume,
+            strict=strict,
             execution=decide(device, threads, processes=place.processes),
             compile=compile,
             progress=live,

@@ -19,16 +19,17 @@ CIFAR100_ADDRESS = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
 CIFAR100_MD5 = "eb9058c3a382ffc7106e4002c42a8d85"
 
 
-def load(name: str, data_dir: Path | None = None, progress: Progress | None = None) -> Dataset:
+def load(name: str, data_dir: Path | None = None, progress: Progress | None = None, strict: bool = False) -> Dataset:
     """The data set `name`, from `data_dir`, else from the folder CLASSGROW_DATA names, else from the network.
 
     The digits need no folder. ImageNet-100, mini-ImageNet and other folders of images go through the image cache,
-    which `progress` hears of while it is built. Every failure is a ClassgrowError.
+    which `progress` hears of while it is built; files in them that cannot be used are skipped and named, or refused
+    if `strict`. Every failure is a ClassgrowError.
     """
     if name not in _LOADERS:
         known = ", ".join(DATASETS)
         raise ClassgrowError(f"There is no data set {name!r}; known are {known}.{nearest_name(name, DATASETS)}")
-    return _LOADERS[name](data_dir, progress or Silent())
+    return _LOADERS[name](data_dir, progress or Silent(), strict)
 
 
 def _given_folder(data_dir: Path | None) -> Path | None:
@@ -43,30 +44,31 @@ def _given_folder(data_dir: Path | None) -> Path | None:
     return folder
 
 
-def _digits(data_dir: Path | None, progress: Progress) -> Dataset:
+def _digits(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
     return load_digits()
 
 
-def _cifar100(data_dir: Path | None, progress: Progress) -> Dataset:
+def _cifar100(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
     return load_cifar100(_given_folder(data_dir) or _downloaded_cifar100())
 
 
-def _mnist(data_dir: Path | None, progress: Progress) -> Dataset:
+def _mnist(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
     return load_mnist(_needed_folder(data_dir, "MNIST", "MNIST/raw"))
 
 
-def _imagenet100(data_dir: Path | None, progress: Progress) -> Dataset:
+def _imagenet100(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
     folder = _needed_folder(data_dir, "ImageNet-100", "ImageNet's train and val")
-    return load_imagenet100(folder, progress=progress)
+    return load_imagenet100(folder, strict=strict, progress=progress)
 
 
-def _mini_imagenet(data_dir: Path | None, progress: Progress) -> Dataset:
-    return load_mini_imagenet(_needed_folder(data_dir, "mini-ImageNet", "its train and val"), progress=progress)
+def _mini_imagenet(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
+    folder = _needed_folder(data_dir, "mini-ImageNet", "its train and val")
+    return load_mini_imagenet(folder, strict=strict, progress=progress)
 
 
-def _folder(data_dir: Path | None, progress: Progress) -> Dataset:
+def _folder(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
     folder = _needed_folder(data_dir, "The data set folder", "train and val, a folder for every class in each,")
-    return load_folder(folder, "folder", progress=progress)
+    return load_folder(folder, "folder", strict=strict, progress=progress)
 
 
 def _needed_folder(data_dir: Path | None, title: str, content: str) -> Path:
@@ -102,7 +104,7 @@ def _first_line(problem: Exception) -> str:
     return (str(problem).splitlines() or [type(problem).__name__])[0]
 
 
-_LOADERS: dict[str, Callable[[Path | None, Progress], Dataset]] = {
+_LOADERS: dict[str, Callable[[Path | None, Progress, bool], Dataset]] = {
     "digits": _digits,
     "cifar100": _cifar100,
     "mnist": _mnist,

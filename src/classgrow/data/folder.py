@@ -201,7 +201,7 @@ def tell_skipped(title: str, listing: Listing, cache: Cache, strict: bool, progr
         progress.say(f"{title}: skipped {count} files that are no images: {listed(listing.strangers)}.")
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], most: int = NAMED) -> str:
     """The first few names, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

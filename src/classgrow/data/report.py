@@ -9,11 +9,13 @@ from pathlib import Path
 from classgrow.data.cache import Source
 from classgrow.data.cache_build import estimated_bytes, gigabytes
 from classgrow.data.decode import BrokenImageError, decode
-from classgrow.data.folder import Listing, Splits, list_splits, listed
+from classgrow.data.folder import NAMED, Listing, Splits, list_splits, listed
 from classgrow.data.imagenet import IMAGENET100, MINI, find_imagenet, imagenet_splits, published_subset
 from classgrow.data.threads import ahead, shared_pool, thread_count
+from classgrow.errors import ClassgrowError
 from classgrow.progress import Progress, Silent
 
+INSPECTED = (IMAGENET100, MINI, "folder")
 GLANCE = 32
 """Short side in pixels for a check alone: JPEGs are then decoded at 1/8 of their size, all of their bytes read."""
 
@@ -60,8 +62,8 @@ class DataReport:
         """Complete, and nothing would have to be skipped: `strict` loading works."""
         return self.complete and not any(part.broken or part.strangers for part in (self.train, self.test))
 
-    def lines(self) -> list[str]:
-        """The report in sentences, most important first."""
+    def lines(self, named: int = NAMED) -> list[str]:
+        """The report in sentences, most important first; `named`: how many files a sentence names."""
         lines = [f"{self.dataset} in {self.folder}: {len(self.classes)} classes, {self._verdict()}."]
         for title, part in (("train", self.train), ("test", self.test)):
             fewest, most = min(part.counts.values(), default=0), max(part.counts.values(), default=0)
@@ -69,7 +71,7 @@ class DataReport:
                 f"{title}: {part.images} images in {len(part.counts)} classes ({fewest} to {most} each), "
                 f"{gigabytes(part.bytes)}"
             )
-            lines += [f"{title}: {sentence}" for sentence in _details(part)]
+            lines += [f"{title}: {sentence}" for sentence in _details(part, named)]
         lines.append(f"The image cache will take about {gigabytes(self.cache_bytes)}.")
         return lines
 
@@ -87,6 +89,11 @@ def inspect(
     `thorough` decodes every file (at 1/8 of its size, in threads) to find broken ones; without it only names and
     sizes are looked at.
     """
+    if dataset not in INSPECTED:
+        raise ClassgrowError(
+            f"{dataset} is no folder of images to look through: choose one of {', '.join(INSPECTED)} "
+            "(other data sets are checked when they are read)."
+        )
     progress = progress or Silent()
     root, splits, classes = _listing(Path(folder), dataset)
     train, test = (
@@ -139,16 +146,16 @@ def _split_report(listing: Listing, classes: Sequence[str], found: list[tuple[st
     )
 
 
-def _details(part: SplitReport) -> list[str]:
+def _details(part: SplitReport, named: int) -> list[str]:
     lines = []
     if part.missing:
-        lines.append(f"{len(part.missing)} classes are missing: {listed(part.missing)}")
+        lines.append(f"{len(part.missing)} classes are missing: {listed(part.missing, named)}")
     if part.broken:
         names = [f"{name} ({reason})" for name, reason in part.broken]
-        lines.append(f"{len(names)} files cannot be read and will be skipped: {listed(names)}")
+        lines.append(f"{len(names)} files cannot be read and will be skipped: {listed(names, named)}")
     if part.strangers:
-        lines.append(f"{len(part.strangers)} files are no images and will be skipped: {listed(part.strangers)}")
+        lines.append(f"{len(part.strangers)} files are no images and will be skipped: {listed(part.strangers, named)}")
     for note in sorted({note for _, note in part.converted}):
         names = [name for name, reason in part.converted if reason == note]
-        lines.append(f"{len(names)} files are converted when read, {note}: {listed(names)}")
+        lines.append(f"{len(names)} files are converted when read, {note}: {listed(names, named)}")
     return lines

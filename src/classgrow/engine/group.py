@@ -8,10 +8,12 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import queue
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -27,7 +29,9 @@ Tensors = dict[str, Tensor]
 JOIN_SECONDS = 300.0
 """How long the first waits for the others to start, however short the timeout is."""
 LOOK_SECONDS = 0.2
-"""Between two looks whether another process is prepared; there is no limit to the looks."""
+"""Between two looks whether another process is prepared."""
+BEAT_SECONDS = 5.0
+"""A process that prepares says so often that it is alive, or four times in a shorter timeout."""
 SIGNS = ("gloo", "nccl", "connection", "timed out", "timeout", "broken pipe", "socket")
 """What errors of the network between processes speak of."""
 
@@ -100,20 +104,22 @@ class Group:
     def prepared(self, make: Callable[[], T]) -> T:
         """What every process makes for itself, the first one first (the others then find its work in a cache).
 
-        It may take as long as it takes: no timeout ends the waiting, only the death of the process waited for.
+        It may take as long as it takes: only the death of the process waited for, or its silence, ends the waiting.
         """
         if self.count == 1:
             return make()
         self._preparations += 1
-        if not self.is_first:
-            self._wait_for([self._key(0)])
-        try:
-            made = make()
-        except ClassgrowError as error:
-            self._say(str(error))
-            raise
-        self._say("")
-        self._wait_for([self._key(rank) for rank in range(self.count)])
+        with self._heard_to_be_alive():
+            if not self.is_first:
+                self._wait_for(0)
+            try:
+                made = make()
+            except ClassgrowError as error:
+                self._say(str(error))
+                raise
+            self._say("")
+            for rank in range(self.count):
+                self._wait_for(rank)
         return made
 
     def finish(self) -> None:
@@ -129,21 +135,64 @@ class Group:
         told: T = box[0]
         return told
 
-    def _key(self, rank: int) -> str:
-        return f"prepared/{self._preparations}/{rank}"
+    def _key(self, word: str, rank: int) -> str:
+        return f"{word}/{self._preparations}/{rank}"
 
     def _say(self, problem: str) -> None:
         assert self._store is not None
-        self._store.set(self._key(self.rank), problem or "ready")
+        self._store.set(self._key("prepared", self.rank), problem or "ready")
 
-    def _wait_for(self, keys: list[str]) -> None:
-        assert self._store is not None
-        for key in keys:
-            while not self._store.check([key]):  # waiting in the store has a limit, and warns
-                time.sleep(LOOK_SECONDS)
-            problem = self._store.get(key).decode()
-            if problem != "ready":
-                raise ToldElsewhereError(problem)
+    def _wait_for(self, rank: int) -> None:
+        store = self._store
+        assert store is not None
+        key, beats, heard = self._key("prepared", rank), -1, time.monotonic()
+        while not answered(lambda: store.check([key])):  # waiting in the store has a limit, and warns
+            time.sleep(LOOK_SECONDS)
+            counted = answered(lambda: store.add(self._key("alive", rank), 0))
+            if counted != beats:
+                beats, heard = counted, time.monotonic()
+            elif time.monotonic() - heard > timeout_seconds():
+                raise lost_process()
+        problem = store.get(key).decode()
+        if problem != "ready":
+            raise ToldElsewhereError(problem)
+
+    @contextmanager
+    def _heard_to_be_alive(self) -> Iterator[None]:
+        """Meanwhile a thread counts in the store: it stands still with the process, not with what the process does."""
+        store, key, over = self._store, self._key("alive", self.rank), threading.Event()
+        assert store is not None
+
+        def beat() -> None:
+            with suppress(RuntimeError):  # the store is gone, and the run with it
+                while not over.wait(min(BEAT_SECONDS, timeout_seconds() / 4)):
+                    store.add(key, 1)
+
+        threading.Thread(target=beat, daemon=True).start()
+        try:
+            yield
+        finally:
+            over.set()
+
+
+def answered(ask: Callable[[], T]) -> T:
+    """What the store answers. It keeps silent for ever when the process that holds it stands still."""
+    answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
+
+    def put() -> None:
+        try:
+            answers.put((ask(), None))
+        except RuntimeError as error:
+            answers.put((None, error))
+
+    threading.Thread(target=put, daemon=True).start()
+    try:
+        answer, error = answers.get(timeout=timeout_seconds())
+    except queue.Empty:
+        raise lost_process() from None
+    if error is not None:
+        raise error
+    return answer  # type: ignore[return-value]
 
 
 def outline(value: Tensor) -> tuple[torch.dtype, tuple[int, ...], bytes]:
@@ -213,10 +262,14 @@ def lost_processes_told(processes: int) -> Iterator[None]:
     except RuntimeError as error:
         if processes == 1 or not _is_of_the_network(error):
             raise
-        raise LostProcessError(
-            "Another process of this run stopped answering (it ended, or was silent for "
-            f"{timeout_seconds():g} seconds): see what it said, and go on with --resume."
-        ) from error
+        raise lost_process() from error
+
+
+def lost_process() -> LostProcessError:
+    return LostProcessError(
+        "Another process of this run stopped answering (it ended, or was silent for "
+        f"{timeout_seconds():g} seconds): see what it said, and go on with --resume."
+    )
 
 
 def _is_of_the_network(error: RuntimeError) -> bool:

@@ -148,7 +148,7 @@ def ending(started: Sequence[Started]) -> Ending:
             said = "\n".join((one.said(), f"Process {one.rank + 1} of {len(started)} {how}; the others were stopped."))
             return Ending(1, happened=said.strip())
     lost = [one.said() for one in bad if one.said()]
-    return Ending(1, lost[0] if lost else "", "" if lost else "The processes ended.", cause=False)
+    return Ending(1, happened=lost[0] if lost else "The processes ended.", cause=False)
 
 
 def free_port() -> int:

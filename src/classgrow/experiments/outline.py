@@ -20,10 +20,12 @@ MEGAFLOPS: dict[Kind, float] = {"digits": 0.6, "cifar": 69.0, "imagenet": 1800.0
 
 @dataclass(frozen=True)
 class DataFacts:
-    """A data set from outside: image shape (H, W, C) and how many training images each class has, by class id."""
+    """A data set from outside: image shape (H, W, C), how many training images each class has, by class id, and the
+    fingerprint of a folder."""
 
     shape: tuple[int, int, int]
     of_class: tuple[int, ...]
+    fingerprint: str = ""
 
 
 KNOWN = {
@@ -73,13 +75,20 @@ def outline(spec: Spec, data_dir: Path | None = None) -> Outline:
 
 def _resolved(spec: Spec, facts: DataFacts) -> ResolvedSpec:
     method = build_method(spec.method)
-    return resolve(spec, len(facts.of_class), method.recipe, facts.shape, keeps_memory=method.keeps_memory)
+    return resolve(
+        spec,
+        len(facts.of_class),
+        method.recipe,
+        facts.shape,
+        keeps_memory=method.keeps_memory,
+        data=facts.fingerprint,
+    )
 
 
 @cache
 def _read_facts(dataset: str, data_dir: Path | None) -> DataFacts:
-    train = load(dataset, data_dir).train
-    return DataFacts(train.shape, tuple(train.counts().tolist()))
+    data = load(dataset, data_dir)
+    return DataFacts(data.train.shape, tuple(data.train.counts().tolist()), data.fingerprint)
 
 
 def record_of(run: Outline, output: Path) -> Record | None:

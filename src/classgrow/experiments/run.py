@@ -66,10 +66,12 @@ class Outcome:
     already_finished: bool = False
 
 
-def prepare(spec: Spec, output: Path, data_dir: Path | None = None, progress: Progress | None = None) -> Run:
+def prepare(
+    spec: Spec, output: Path, data_dir: Path | None = None, progress: Progress | None = None, strict: bool = False
+) -> Run:
     """Load the data and fill the gaps; everything that can be wrong with a spec is said here."""
     method = build_method(spec.method)
-    dataset = load(spec.dataset, data_dir, progress)
+    dataset = load(spec.dataset, data_dir, progress, strict)
     resolved = resolve(
         spec,
         len(dataset.classes),
@@ -89,6 +91,7 @@ def run_spec(
     data_dir: Path | None = None,
     *,
     resume: bool = False,
+    strict: bool = False,
     execution: Execution | None = None,
     compile: Compile = "auto",
     progress: Progress | None = None,
@@ -97,14 +100,15 @@ def run_spec(
 ) -> Outcome:
     """Run a spec, or go on with it; a run that is finished is left as it is.
 
-    `ready` hears of the run once, before training; `after_phase` of the record each time a phase was added.
+    `strict` refuses a folder of images with files that would be skipped. `ready` hears of the run once, before
+    training; `after_phase` of the record each time a phase was added.
     Of several processes only the first holds the folder, writes and reports.
     """
     execution = execution or decide()
     group = join(execution.processes, execution.device)
     told = (progress or Silent()) if group.is_first else Silent()
     with lost_processes_told(group.count), ExitStack() as held:
-        run = group.prepared(lambda: prepare(spec, output, data_dir, told))
+        run = group.prepared(lambda: prepare(spec, output, data_dir, told, strict))
 
         def begin() -> Record:
             claim_folder(run.folder)
@@ -124,6 +128,11 @@ def run_spec(
 def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress: Progress) -> Record:
     """The record to go on with, written as running; a finished one as it is."""
     record = existing_record(run)
+    if record is not None and record.resolved.get("data", "") != run.resolved.data:
+        raise ClassgrowError(
+            f"The run in {run.folder} was made from other images than those in the data folder now: "
+            "bring back the same files, or choose another --output."
+        )
     if record is not None and len(record.phases) >= run.phases:
         return record
     if record is not None and not resume:
@@ -248,6 +257,7 @@ def evaluate(
         classes_seen=seen,
         rules={rule: rule_result(tables.get(rule)) for rule in RULES},
         test_counts=torch.bincount(test.labels, minlength=seen).tolist(),
+        processes=learner.runtime.processes,
         exemplars=memory.count(TRAIN),
         held_out=memory.count(HELD_OUT),
         notes=log.notes,

@@ -19,6 +19,7 @@ SOURCE = Source(
         "λ = old/seen; their code uses (t - 1)/t, which is the same for phases of equal size.",
         "The correction is fitted with the network in evaluation mode; their graph stays in training mode.",
         "Weight decay is the same in every phase; their code divides it by the phase number.",
+        "Batch norm decays like everything else; their code spares it.",
         "iCaRL's herding on unit features; their code herds raw features and repeats it for old classes.",
         "On CIFAR-100 250 epochs at 0.1, a common PyTorch port's: the released code trains on ImageNet only.",
         "α and β are fitted in batches of 128 on all data; their ImageNet code takes 256 and twice the rate.",

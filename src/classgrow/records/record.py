@@ -47,13 +47,14 @@ class Seconds(_Part):
 
 
 class PhaseRecord(_Part):
-    """What one phase gave. `phase` counts from 1; a rule the method does not have is None; `notes` are
-    what its steps found worth telling (BiC's alpha and beta)."""
+    """What one phase gave. `phase` counts from 1; a rule the method does not have is None; `processes` trained it;
+    `notes` are what its steps found worth telling (BiC's alpha and beta)."""
 
     phase: int
     classes_seen: int
     rules: dict[RuleName, RuleResult | None]
     test_counts: list[int]
+    processes: int = 1
     exemplars: int
     held_out: int = 0
     training_images: int

@@ -90,6 +90,10 @@ class Spec(BaseModel):
         return self.model_dump(mode="json")
 
 
+PUBLISHED_FOLDERS = frozenset({"imagenet100"})
+"""Read from a folder, but everyone means the same images by the name."""
+
+
 @dataclass(frozen=True)
 class ResolvedSpec:
     """Everything that decides the numbers of a run, with no gap left.
@@ -197,9 +201,15 @@ def phases_to_run(spec: Spec, resolved: ResolvedSpec) -> int:
 
 
 def identity(resolved: ResolvedSpec) -> str:
-    """12 hex digits made from all that decides the numbers: runs that share them give the same numbers. How many
-    phases are run is no part of it, so a run can be continued."""
-    canonical = json.dumps(resolved.to_json(), sort_keys=True, separators=(",", ":"))
+    """12 hex digits made from all that decides the numbers: runs that share them give the same numbers.
+
+    How many phases are run is no part of it, so a run can be continued; nor are the files of a data set whose name
+    says which images it has, so a grid knows its runs before it reads any.
+    """
+    values = resolved.to_json()
+    if resolved.dataset in PUBLISHED_FOLDERS:
+        values.pop("data", None)
+    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
