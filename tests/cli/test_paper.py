@@ -17,6 +17,8 @@ from classgrow.errors import ClassgrowError
 from classgrow.experiments import estimate
 from classgrow.experiments.grid import GridOutcome, GridStatus, Standing
 from classgrow.experiments.outline import Outline
+from classgrow.experiments.run import run_spec
+from classgrow.records.record import RECORD_FILE, PhaseRecord, write_record
 from classgrow.specs.paper import ITEMS
 from classgrow.specs.reduction import Reduction
 from classgrow.specs.spec import Spec
@@ -67,6 +69,25 @@ def test_speed_is_measured_once_and_kept(tmp_path: Path, monkeypatch: pytest.Mon
     assert not (tmp_path / "none").exists()  # a list makes no folder
 
 
+def test_recorded_runs_tell_the_speed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The median over phases from the second on; other machines and broken records do not count."""
+    monkeypatch.setattr(estimate, "step_seconds", lambda kind: 0.5)
+    record = run_spec(Spec(dataset="digits", classes=6, memory=20, epochs=1), tmp_path).record
+    for name, rates, cpu in (("a", [900, 100, 300], None), ("b", [900, 500], None), ("c", [900, 7], "another")):
+        phases = [replace_rate(phase, rate) for phase, rate in zip(record.phases, rates, strict=False)]
+        hardware = record.hardware.model_copy(update={"cpu": cpu} if cpu else {})
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        changed = record.model_copy(update={"phases": phases, "hardware": hardware})
+        write_record(changed, tmp_path / "runs" / name / RECORD_FILE)
+    (tmp_path / "runs" / "d").mkdir()
+    (tmp_path / "runs" / "d" / RECORD_FILE).write_text("{")
+    assert estimate.speeds(["digits"], tmp_path / "runs") == {"digits": 1 / 300}
+
+
+def replace_rate(phase: PhaseRecord, rate: float) -> PhaseRecord:
+    return phase.model_copy(update={"images_per_second": float(rate)})
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -77,6 +98,7 @@ def test_speed_is_measured_once_and_kept(tmp_path: Path, monkeypatch: pytest.Mon
         (("table1", "--classes", "20", "--dataset", "cifar100", "--memory", "5"), "--memory"),
         (("table1", "--profile", "mine"), "matched"),
         (("table1", "--orders", "0,9", "--dataset", "cifar100"), "9"),
+        (("table1", "--data", "no/such/folder"), "no/such/folder"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_runs(arguments: tuple[str, ...], word: str, tmp_path: Path) -> None:
@@ -121,11 +143,11 @@ def test_a_tiny_part_of_the_paper_on_real_data(
 def test_failures_are_listed_and_the_exit_code_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finish(GridOutcome(done=("a",)), tmp_path)
     with pytest.raises(typer.Exit) as leaving:
-        finish(GridOutcome(("a",), {"b": "No data: fetch them."}, ("c",)), tmp_path)
+        finish(GridOutcome(("a",), {"b": "No data: fetch them.", "d": "No data: fetch them."}, ("c",)), tmp_path)
     shown = capsys.readouterr()
     assert leaving.value.exit_code == 1
-    assert "1 runs done, 1 were there already, 1 failed." in shown.out
-    assert f"{tmp_path / 'b'}: No data: fetch them." in shown.err
+    assert "1 runs done, 1 were there already, 2 failed." in shown.out
+    assert f"  No data: fetch them.\n    {tmp_path / 'b'}, {tmp_path / 'd'}\n" in shown.err
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ import pytest
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.grid import GridStatus, run_grid
 from classgrow.experiments.outline import outline
+from classgrow.experiments.ray_grid import connect
 from classgrow.experiments.run import run_spec
 from classgrow.experiments.worker import JOURNAL_FILE
 from classgrow.records.record import read_record, without_times
@@ -115,3 +116,11 @@ def test_runs_of_two_processes_inside_ray_as_documented(local_ray: Any, tmp_path
         once = names["shared_run"].options(num_cpus=2, retry_exceptions=False)
         with pytest.raises(local_ray.exceptions.RayTaskError, match="CalledProcessError"):
             local_ray.get(once.remote(2, *short, "--memory", "1"))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "nowhere"])
+def test_an_address_nobody_listens_at(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(ClassgrowError, match="No Ray cluster answers"):
+        connect(address)

@@ -231,3 +231,17 @@ def test_a_folder_that_holds_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ClassgrowError, match="choose another --output"):
         go(tmp_path / "file")
+
+
+def test_a_checkpoint_without_its_record_is_not_trusted(tmp_path: Path, whole: dict[str, Any]) -> None:
+    said: list[str] = []
+    quiet = Silent()
+    quiet.say = said.append  # type: ignore[method-assign]
+    folder = go(tmp_path, SPEC.model_copy(update={"phases": 2})).folder
+    (folder / RECORD_FILE).unlink()
+    assert without_times(go(tmp_path, progress=quiet).record) == whole
+    assert said == ["The checkpoint belongs to a record that is gone: the run starts again."]
+    short = read_record(folder / RECORD_FILE)
+    write_record(short.model_copy(update={"phases": short.phases[:1]}), folder / RECORD_FILE)
+    with pytest.raises(ClassgrowError, match="is of another phase than its record: delete the folder"):
+        go(tmp_path, resume=True)

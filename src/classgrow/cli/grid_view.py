@@ -99,8 +99,8 @@ def items_table(items: Sequence[Item], reduction: Reduction, output: Path) -> Ta
         footer=(("together, shared runs counted once", *cells(list(every.values()))),) if every else (),
         title=f"The paper, {reduction.words()}",
         notes=(
-            f"Times are estimates for this machine, from a few training steps with a teacher ({measured}): training "
-            "only, without choosing exemplars and testing.",
+            f"Times are estimates for this machine ({measured}), from runs recorded here, else from a few training "
+            "steps: training only, without choosing exemplars and testing.",
         )
         if speed
         else (),

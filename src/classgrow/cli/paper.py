@@ -59,6 +59,7 @@ def paper(
     """Run what is missing of the paper's tables and figures. What was done before, by whomever, is not done again."""
     from classgrow.cli.grid_view import items_table
     from classgrow.cli.printing import print_table
+    from classgrow.data.catalogue import given_folder
     from classgrow.experiments.outline import outline
     from classgrow.specs.paper import all_specs
 
@@ -81,6 +82,7 @@ def paper(
         raise typer.BadParameter(
             f"{', '.join(item.name for item in chosen)} has no run on {dataset}: leave out --dataset, or see --list."
         )
+    given_folder(data)
     for spec in specs:
         outline(spec)  # whatever is wrong with the settings is said before anything runs
     typer.echo(
@@ -176,11 +178,14 @@ def carry_out(
 
 def finish(outcome: GridOutcome, output: Path) -> None:
     """What came of it, and the way on."""
+    from classgrow.data.folder import listed
+
     typer.echo(
         f"{len(outcome.done)} runs done, {len(outcome.skipped)} were there already, {len(outcome.failed)} failed."
     )
-    for run, error in outcome.failed.items():
-        typer.echo(f"  {output / run}: {error}", err=True)
+    for error in dict.fromkeys(outcome.failed.values()):
+        runs = [str(output / run) for run, why in outcome.failed.items() if why == error]
+        typer.echo(f"  {error}\n    {listed(runs)}", err=True)
     if outcome.failed:
         typer.echo("The same command tries those that failed again.", err=True)
         raise typer.Exit(1)

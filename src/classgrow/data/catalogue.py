@@ -32,7 +32,8 @@ def load(name: str, data_dir: Path | None = None, progress: Progress | None = No
     return _LOADERS[name](data_dir, progress or Silent(), strict)
 
 
-def _given_folder(data_dir: Path | None) -> Path | None:
+def given_folder(data_dir: Path | None) -> Path | None:
+    """`data_dir`, else the folder that CLASSGROW_DATA names, else none; one that is not there is refused."""
     if data_dir is not None:
         folder, origin = Path(data_dir), "--data"
     elif os.environ.get("CLASSGROW_DATA"):
@@ -49,7 +50,7 @@ def _digits(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
 
 
 def _cifar100(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
-    return load_cifar100(_given_folder(data_dir) or _downloaded_cifar100())
+    return load_cifar100(given_folder(data_dir) or _downloaded_cifar100())
 
 
 def _mnist(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
@@ -72,7 +73,7 @@ def _folder(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
 
 
 def _needed_folder(data_dir: Path | None, title: str, content: str) -> Path:
-    folder = _given_folder(data_dir)
+    folder = given_folder(data_dir)
     if folder is None:
         raise ClassgrowError(f"{title} is read from a folder: name the one that holds {content} with --data.")
     return folder

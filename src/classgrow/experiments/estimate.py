@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -23,6 +24,7 @@ from classgrow.networks.network import Network
 from classgrow.progress import Silent
 from classgrow.recipes import Kind, Schedule, inputs_for, recipe_for
 from classgrow.records.environment import hardware, versions
+from classgrow.records.record import RECORD_FILE, read_record
 from classgrow.seeds import generator, seeded
 from classgrow.state import frozen_copy
 from classgrow.steps import Train
@@ -76,14 +78,15 @@ def step_seconds(kind: Kind) -> float:
 
 
 def speeds(kinds: Iterable[Kind], output: Path) -> dict[Kind, float]:
-    """Seconds per image for each kind of network: from the output folder if measured on this machine before, else
-    measured now and kept there if that folder exists."""
+    """Seconds per image for each kind of network: from runs recorded on this machine, else from the output folder if
+    measured here before, else measured now and kept there if that folder exists."""
     machine = {"cpu": hardware().cpu, "cores": hardware().cores, "torch": versions().torch}
     machine["device"] = decide().device
     known: dict[Kind, float] = {}
     with suppress(OSError, ValueError, KeyError, TypeError):
         content = json.loads((output / SPEED_FILE).read_text(encoding="utf-8"))
         known = content["seconds_per_image"] if content["machine"] == machine else {}
+    known |= recorded_speeds(output)
     missing = [kind for kind in dict.fromkeys(kinds) if kind not in known]
     for kind in missing:
         known[kind] = step_seconds(kind)
@@ -92,6 +95,18 @@ def speeds(kinds: Iterable[Kind], output: Path) -> dict[Kind, float]:
             content = {"machine": machine, "seconds_per_image": known}
             write_atomically(output / SPEED_FILE, json.dumps(content, indent=1).encode())
     return known
+
+
+def recorded_speeds(output: Path) -> dict[Kind, float]:
+    """What runs below `output` took on this machine, from their second phase on; the median of all such phases."""
+    rates: dict[Kind, list[float]] = {}
+    for path in sorted(output.glob(f"*/{RECORD_FILE}")):
+        with suppress(ClassgrowError):  # a broken record says nothing
+            record = read_record(path)
+            if (record.hardware.cpu, record.execution.device) == (hardware().cpu, decide().device):
+                given = [phase.images_per_second for phase in record.phases[1:] if phase.images_per_second]
+                rates.setdefault(record.resolved["kind"], []).extend(given)
+    return {kind: 1 / statistics.median(given) for kind, given in rates.items() if given}
 
 
 def training_seconds(run: Outline, speed: dict[Kind, float], phases_done: int = 0) -> float:

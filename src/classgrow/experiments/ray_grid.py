@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 from dataclasses import replace
 from types import TracebackType
@@ -14,6 +15,8 @@ from typing import Any, Self
 
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.worker import Event, Job, work
+
+KNOCK_SECONDS = 10.0
 
 
 class Mailbox:
@@ -47,14 +50,23 @@ def connect(address: str) -> bool:
         return False
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
+        if address != "auto":
+            knock(address)
         ray.init(address=address, **quiet)
-    except ConnectionError as error:
+    except (ConnectionError, OSError, ValueError) as error:
         if address != "auto":
             raise ClassgrowError(
-                f"No Ray cluster answers at {address}: check the address, or give --ray auto to use this machine."
+                f"No Ray cluster answers at {address}: check the address (host:port), or give --ray auto to use this "
+                "machine."
             ) from error
         ray.init(include_dashboard=False, **quiet)
     return True
+
+
+def knock(address: str) -> None:
+    """Whether anyone listens there: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_SECONDS).close()
 
 
 def import_ray() -> Any:

@@ -185,8 +185,12 @@ def carry_out(
     checkpoint = CheckpointFile(run.folder / CHECKPOINT_FILE) if group.is_first else None
     saved = read_checkpoint(checkpoint, group)
     done = len(record.phases)
-    if saved is None and done:
-        raise ClassgrowError(f"The checkpoint in {run.folder} is missing: delete the folder to start this run again.")
+    if saved is not None and not done and saved[1]["phase"] > 1:
+        progress.say("The checkpoint belongs to a record that is gone: the run starts again.")
+        saved = None
+    if done and (saved is None or saved[1]["phase"] not in (done, done + 1)):
+        wrong = "is missing" if saved is None else "is of another phase than its record"
+        raise ClassgrowError(f"The checkpoint in {run.folder} {wrong}: delete the folder to start this run again.")
     for phase in range(done + 1, run.phases + 1):
         started = time.perf_counter()
         data = run.scenario.train(dataset, phase)
