@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from classgrow.checkpoint import CheckpointFile
-from classgrow.data.images import as_images
+from classgrow.data.intake import Name, first_inputs, names_for, sized
 from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
 from classgrow.engine.inference import features, outputs
 from classgrow.engine.runtime import Execution, Runtime
@@ -25,12 +24,10 @@ from classgrow.networks.network import Network
 from classgrow.parts.rules import class_means, nearest_mean
 from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress, Silent
-from classgrow.recipes import Inputs, Profile, Recipe, inputs_for, kept_side, kind_for, method_options, recipe_for
+from classgrow.recipes import Inputs, Profile, Recipe, inputs_for, kind_for, method_options, recipe_for
 from classgrow.seeds import seeded
 from classgrow.state import State, frozen_copy, within
 from classgrow.steps.phase import Phase, PhaseLog, SavePoint
-
-Name = str | int
 
 
 @dataclass(frozen=True)
@@ -86,10 +83,8 @@ class Learner:
 
     def learn(self, images: Any, labels: Sequence[Name]) -> Learner:
         """Learn the classes named in `labels`; all of them must be new."""
-        pixels = self._sized(images)
-        names = plain_names(labels)
-        if len(names) != len(pixels):
-            raise ClassgrowError(f"{len(pixels)} images came with {len(names)} labels: give one label per image.")
+        pixels = sized(images, self.inputs if self._state else self._inputs or first_inputs(images))
+        names = names_for(labels, len(pixels))
         self._check_names(names)
         fresh = list(dict.fromkeys(names))
         start = len(self.classes)
@@ -111,9 +106,7 @@ class Learner:
     def evaluate(self, images: Any, labels: Sequence[Name]) -> Evaluation:
         """Accuracy on labelled images of known classes."""
         data = self._unlabelled(images)
-        names = plain_names(labels)
-        if len(names) != len(data):
-            raise ClassgrowError(f"{len(data)} images came with {len(names)} labels: give one label per image.")
+        names = names_for(labels, len(data))
         place = {name: number for number, name in enumerate(self.classes)}
         unknown = [name for name in dict.fromkeys(names) if name not in place]
         if unknown:
@@ -327,27 +320,9 @@ class Learner:
     def _rule(self, found: dict[str, Tensor]) -> str:
         return self.method.rule.name if self.method.rule.name in found else "head"
 
-    def _sized(self, images: Any) -> Tensor:
-        """Pixels at the size this learner keeps images: its own from the first phase on, chosen by the first image."""
-        several = isinstance(images, list | tuple)
-        if self._state is not None:
-            inputs = self.inputs
-        else:
-            first = as_images(images[:1] if several and len(images) else images)
-            height, width, channels = (int(number) for number in first.shape[1:])
-            inputs = self._inputs or inputs_for(kind_for(min(height, width)), (height, width, channels))
-        side = kept_side(inputs)
-        pixels = as_images(images, (side, side) if several or inputs.crop == "resized" else None)
-        if tuple(pixels.shape[1:]) != (side, side, inputs.channels):
-            raise ClassgrowError(
-                f"This learner sees images of {side} x {side} pixels with {inputs.channels} channels, "
-                f"not {tuple(pixels.shape[1:])}: resize or convert them first."
-            )
-        return pixels
-
     def _unlabelled(self, images: Any) -> LabelledImages:
         self.state  # noqa: B018 (raises where nothing was learned)
-        pixels = self._sized(images)
+        pixels = sized(images, self.inputs)
         nothing = torch.zeros(len(pixels), dtype=torch.long)
         return LabelledImages(ArrayStore(pixels), torch.arange(len(pixels)), nothing, self.state.classes)
 
@@ -361,13 +336,3 @@ class Learner:
                 f"The class {known[0]!r} is already known: give only images of new classes, under names not used yet."
             )
         self.integer_names = integers.pop()
-
-
-def plain_names(labels: Sequence[Name]) -> list[Name]:
-    """Class names as Python text or integers."""
-    values = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else list(labels)
-    values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    for value in values:
-        if not isinstance(value, str | int) or isinstance(value, bool):
-            raise ClassgrowError(f"A class name must be text or a whole number, not {value!r}: convert it with str().")
-    return values

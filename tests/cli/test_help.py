@@ -22,7 +22,12 @@ print("imported:", sorted({{"torch", "numpy", "sklearn", "matplotlib", "PIL", {m
 
 @pytest.mark.parametrize(
     ("arguments", "more"),
-    [(["--help"], "'pydantic'"), (["--version"], "'pydantic'"), (["run", "--help"], "")],  # typer's own: pydantic
+    [
+        (["--help"], "'pydantic'"),
+        (["--version"], "'pydantic'"),
+        (["run", "--help"], ""),
+        (["paper", "--help"], ""),
+    ],  # typer's own: pydantic
 )
 def test_help_imports_nothing_heavy(arguments: list[str], more: str) -> None:
     code = LOOK.format(arguments=arguments, more=more)
@@ -34,7 +39,7 @@ def test_help_imports_nothing_heavy(arguments: list[str], more: str) -> None:
 def test_help_names_every_command(classgrow) -> None:  # type: ignore[no-untyped-def]
     done = classgrow("--help")
     assert done.returncode == 0
-    for command in ("run", "show", "methods", "demo"):
+    for command in ("run", "show", "methods", "demo", "paper", "report", "toy", "data"):
         assert f" {command} " in done.stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -46,3 +47,23 @@ def test_a_folder_of_runs(classgrow, finished: tuple[Path, str]) -> None:  # typ
     assert row[:6] == [folder.name, "digits", "fgp", "50", "1", "2/2"]
     programs = json.loads(classgrow("show", folder.parent, "--json").stdout)
     assert [run["record"]["identity"] for run in programs] == [folder.name]
+
+
+def test_runs_as_csv(classgrow, finished: tuple[Path, str], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """A row for each of two phases and three rules; the accuracies are the record's."""
+    folder, record = finished[0], read_record(finished[0] / RECORD_FILE)
+    done = classgrow("show", folder, "--csv", tmp_path / "runs.csv")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "runs.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6
+    for row in rows:
+        result = record.phases[int(row["phase"]) - 1].rules[row["rule"]]  # type: ignore[index]
+        assert result is not None and result.accuracy is not None
+        assert abs(float(row["accuracy"]) - result.accuracy) < 1e-12
+
+
+def test_csv_that_cannot_be_written(classgrow, finished: tuple[Path, str], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    done = classgrow("show", finished[0], "--csv", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == f"Error: Cannot write {tmp_path} (Is a directory): choose another file.\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from classgrow.errors import ClassgrowError
+from classgrow.experiments.grid import run_grid
 from classgrow.experiments.run import run_spec
 from classgrow.experiments.tensorboard import TensorboardLog, tensorboard_log
 from classgrow.specs.spec import Spec
@@ -46,3 +47,22 @@ def test_without_tensorboard_the_way_out_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(ClassgrowError, match=r"pip install 'classgrow\[tensorboard\]'"):
         TensorboardLog(tmp_path)
+
+
+def test_runs_of_a_grid_write_too(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="needs the extra 'tensorboard'")
+    outcome = run_grid([SPEC], tmp_path, threads=1, tensorboard=True)
+    assert len(outcome.done) == 1 and not outcome.failed
+    (folder,) = (tmp_path / "tensorboard").iterdir()
+    assert folder.name == f"fgp-{outcome.done[0]}" and any(folder.iterdir())
+
+
+def test_a_grid_says_before_it_starts_that_tensorboard_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(ClassgrowError, match=r"pip install 'classgrow\[tensorboard\]'"):
+        run_grid([SPEC], tmp_path, threads=1, tensorboard=True)
+    assert not any(tmp_path.iterdir())

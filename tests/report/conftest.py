@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from classgrow.records.environment import versions
@@ -20,6 +22,7 @@ from classgrow.records.record import (
     Seconds,
     write_record,
 )
+from classgrow.report.drawings import WEAKEST
 from classgrow.specs.spec import Spec, identity, resolve
 
 RECIPES = {"mnemonics": "lucir", "norm-icarl": "icarl", "finetune": "plain"}
@@ -124,3 +127,60 @@ def make() -> Maker:
 @pytest.fixture(scope="session")
 def write() -> Callable[[Sequence[Record], Path], Path]:
     return write_all
+
+
+@pytest.fixture(scope="session")
+def simulation() -> dict[str, Any]:
+    """3 and 4 classes, two settings, three seeds; the angles are made up."""
+    cases = []
+    for classes in (3, 4):
+        for head in ("rectified", "cosine"):
+            for eta in ("learnable from 10", "fixed at 1"):
+                directions = np.linspace(0, 2 * np.pi, classes, endpoint=False)
+                points = np.stack([np.cos(directions), np.sin(directions)], axis=1)
+                cases.append(
+                    {
+                        "classes": classes,
+                        "head": head,
+                        "eta": eta,
+                        "seeds": 3,
+                        "min_angles": [60.0, 90.0, 0.0] if head == "cosine" else [80.0, 90.0, 100.0],
+                        "own_angles": [5.0, 7.0, 9.0],
+                        "final_etas": [10.0, 20.0, 30.0],
+                        "collapsed": 1 / 3 if head == "cosine" else 0.0,
+                        "negative_bias": None if head == "cosine" else 1.0,
+                        "drawn_points": (0.8 * points).tolist(),
+                        "drawn_embeddings": (0.5 * points).tolist(),
+                    }
+                )
+    return {"what": "", "step": 0.1, "iterations": 100, "collapsed_below_degrees": 5.0, "cases": cases}
+
+
+@pytest.fixture(scope="session")
+def mnist() -> dict[str, Any]:
+    """Four images of two digits; the plain head's embedding mirrors the rectified one's."""
+    points = np.arange(8.0).reshape(4, 2)
+    scores = {"mean_angle": 80.0, "angle_within": 2.0, "separation": 40.0, "nearest_mean_accuracy": 0.9}
+    one = {"rectified": points.tolist(), "cosine": (-points).tolist()}
+    return {
+        "epochs": 10,
+        "seed": 1,
+        "training_images": 60000,
+        "labels": [0, 1, 0, 1],
+        "scores": {"rectified": scores, "cosine": scores},
+        "embeddings": {"raw": one, "unit": one},
+    }
+
+
+@pytest.fixture(scope="session")
+def graph() -> dict[str, Any]:
+    before = [[1.0, WEAKEST], [WEAKEST, 1.0], [0.5, 0.5], [0.3, 0.4]]
+    return {
+        "method": "fgp",
+        "old_classes": ["0", "1"],
+        "new_classes": ["2", "3"],
+        "labels": [0, 1, 2, 3],
+        "images": np.zeros((4, 8, 8)).tolist(),
+        "before": before,
+        "after": [[value - 0.1 for value in row] for row in before],
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -30,8 +31,8 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory, make: Any, write: Any) -> Path:
-    """The authors' files, a reduced grid with a gap, a small setting of its own, a failed run."""
+def report(tmp_path_factory: pytest.TempPathFactory, make: Any, write: Any, simulation: Any, graph: Any) -> Path:
+    """The authors' files, a reduced grid with a gap, a small setting of its own, a failed run, two of three toys."""
     small = {"epochs": 7, "classes": 20, "first": 4, "step": 4, "memory": 200}
     records = [
         *official_records()[:10],
@@ -42,6 +43,9 @@ def report(tmp_path_factory: pytest.TempPathFactory, make: Any, write: Any) -> P
         make("lucir", "0", 0.4, epochs=7, phases=2, status="failed", error="out of memory"),
     ]
     folder = tmp_path_factory.mktemp("page")
+    (folder / "runs" / "toy").mkdir(parents=True)
+    for name, content in (("simulation", simulation), ("graph", graph)):
+        (folder / "runs" / "toy" / f"{name}.json").write_text(json.dumps(content))
     return make_report(write(records, folder / "runs"), folder / "report").output
 
 

@@ -22,33 +22,6 @@ from classgrow.report.toys import (
 )
 
 
-@pytest.fixture
-def simulation() -> dict[str, Any]:
-    """3 and 4 classes, two settings, three seeds; the angles are made up."""
-    cases = []
-    for classes in (3, 4):
-        for head in ("rectified", "cosine"):
-            for eta in ("learnable from 10", "fixed at 1"):
-                directions = np.linspace(0, 2 * np.pi, classes, endpoint=False)
-                points = np.stack([np.cos(directions), np.sin(directions)], axis=1)
-                cases.append(
-                    {
-                        "classes": classes,
-                        "head": head,
-                        "eta": eta,
-                        "seeds": 3,
-                        "min_angles": [60.0, 90.0, 0.0] if head == "cosine" else [80.0, 90.0, 100.0],
-                        "own_angles": [5.0, 7.0, 9.0],
-                        "final_etas": [10.0, 20.0, 30.0],
-                        "collapsed": 1 / 3 if head == "cosine" else 0.0,
-                        "negative_bias": None if head == "cosine" else 1.0,
-                        "drawn_points": (0.8 * points).tolist(),
-                        "drawn_embeddings": (0.5 * points).tolist(),
-                    }
-                )
-    return {"what": "", "step": 0.1, "iterations": 100, "collapsed_below_degrees": 5.0, "cases": cases}
-
-
 def test_simulation_figure_has_the_paper_s_layout(simulation: dict[str, Any]) -> None:
     panels = simulation_figure(simulation).axes
     assert len(panels) == 4  # two rows, a column for each number of classes
@@ -84,16 +57,9 @@ def test_collapse_figure_and_table(simulation: dict[str, Any], tmp_path: Path) -
     assert first == {path: path.read_bytes() for path in paths}
 
 
-def test_mnist_figure_swaps_colour_and_grey(tmp_path: Path) -> None:
+def test_mnist_figure_swaps_colour_and_grey(mnist: dict[str, Any], tmp_path: Path) -> None:
     rectified, cosine = np.arange(8.0).reshape(4, 2), -np.arange(8.0).reshape(4, 2)
-    scores = {"mean_angle": 80.0, "angle_within": 2.0, "separation": 40.0, "nearest_mean_accuracy": 0.9}
-    one = {"rectified": rectified.tolist(), "cosine": cosine.tolist()}
-    content = {
-        "labels": [0, 1, 0, 1],
-        "scores": {"rectified": scores, "cosine": scores},
-        "embeddings": {"raw": one, "unit": one},
-    }
-    left, right = mnist_figure(content).axes
+    left, right = mnist_figure(mnist).axes
     for panel, (behind, front) in zip((left, right), ((cosine, rectified), (rectified, cosine)), strict=True):
         grey_dots, coloured = panel.collections
         assert np.allclose(np.asarray(grey_dots.get_offsets()), behind)
@@ -101,21 +67,7 @@ def test_mnist_figure_swaps_colour_and_grey(tmp_path: Path) -> None:
         assert len(np.unique(coloured.get_facecolors(), axis=0)) == 2
         assert len(np.unique(grey_dots.get_facecolors(), axis=0)) == 1
     assert "between digits 80°, within 2.0°: separation 40.0; nearest mean 90.0 %" in left.get_title()
-    assert len(write_mnist(content, tmp_path)) == 4
-
-
-@pytest.fixture
-def graph() -> dict[str, Any]:
-    before = [[1.0, WEAKEST], [WEAKEST, 1.0], [0.5, 0.5], [0.3, 0.4]]
-    return {
-        "method": "fgp",
-        "old_classes": ["0", "1"],
-        "new_classes": ["2", "3"],
-        "labels": [0, 1, 2, 3],
-        "images": np.zeros((4, 8, 8)).tolist(),
-        "before": before,
-        "after": [[value - 0.1 for value in row] for row in before],
-    }
+    assert len(write_mnist(mnist, tmp_path)) == 4
 
 
 def test_graph_has_an_edge_for_every_sample_and_old_class(graph: dict[str, Any], tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Annotated
 
@@ -18,6 +17,7 @@ from classgrow.cli.run import run
 from classgrow.cli.show import show
 from classgrow.cli.toy import toy
 from classgrow.errors import ClassgrowError, LostProcessError, ToldElsewhereError
+from classgrow.experiments.launch import end_at_once
 
 app = typer.Typer(
     name="classgrow",
@@ -56,7 +56,5 @@ def main() -> None:
         if not isinstance(error, ToldElsewhereError):
             print(f"Error: {error}", file=sys.stderr)
         if isinstance(error, LostProcessError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(error.exit_code)  # the network library would go on waiting for the one that is lost
+            end_at_once(error.exit_code)  # the network library would go on waiting for the one that is lost
         sys.exit(error.exit_code)

@@ -13,12 +13,11 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from classgrow.cli.live import clock_text
-from classgrow.cli.paper import TOYS
 from classgrow.cli.tables import DASH, Table
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.grid import GridStatus
 from classgrow.experiments.outline import Outline, outline, record_of
-from classgrow.specs.paper import Item, specs_of
+from classgrow.specs.paper import TOYS, Item, specs_of
 from classgrow.specs.reduction import Reduction
 from classgrow.specs.spec import Spec
 

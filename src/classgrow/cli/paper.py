@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from classgrow.cli.options import Data, Device, Threads
+from classgrow.cli.options import Data, Device, Tensorboard, Threads
 
 if TYPE_CHECKING:
     from classgrow.experiments.grid import GridOutcome
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from classgrow.specs.spec import Spec
 
 OUTPUT = Path("runs")
-TOYS = {"figure1": "drawings", "figure2": "drawings", "figure3": "mnist", "figureA1": "simulation"}
-"""Figures that need no runs of the grid, and the `classgrow toy` that draws them."""
 
 
 def paper(
@@ -55,13 +53,14 @@ def paper(
     ray: Annotated[str | None, typer.Option(help="A Ray cluster instead: its address, or auto.")] = None,
     device: Device = "auto",
     threads: Threads = None,
+    tensorboard: Tensorboard = False,
 ) -> None:
     """Run what is missing of the paper's tables and figures. What was done before, by whomever, is not done again."""
     from classgrow.cli.grid_view import items_table
     from classgrow.cli.printing import print_table
     from classgrow.data.catalogue import given_folder
     from classgrow.experiments.outline import outline
-    from classgrow.specs.paper import all_specs
+    from classgrow.specs.paper import TOYS, all_specs
 
     reduction = read_reduction(dataset, orders, epochs, classes, first, step, memory, profile)
     chosen = choose(items or [], methods)
@@ -88,7 +87,7 @@ def paper(
     typer.echo(
         f"{len(specs)} runs for {', '.join(item.name for item in chosen if item.has_runs)}: {reduction.words()}."
     )
-    finish(carry_out(specs, output, data, workers, ray, device, threads), output)
+    finish(carry_out(specs, output, data, workers, ray, device, threads, tensorboard), output)
 
 
 def read_reduction(
@@ -159,6 +158,7 @@ def carry_out(
     ray: str | None,
     device: str,
     threads: int | None,
+    tensorboard: bool,
 ) -> GridOutcome:
     """Run the grid under its view; Ctrl-C stops it in good order."""
     from classgrow.cli.grid_view import GridView
@@ -168,8 +168,9 @@ def carry_out(
     try:
         with GridView(console()) as view:
             return run_grid(
-                specs, output, data, workers=workers, ray=ray, device=device, threads=threads, progress=view
-            )
+                specs, output, data,
+                workers=workers, ray=ray, device=device, threads=threads, tensorboard=tensorboard, progress=view,
+            )  # fmt: skip
     except KeyboardInterrupt:
         again = shlex.join(["classgrow", *sys.argv[1:]])
         typer.echo(f"Stopped; nothing that was recorded is lost. Go on with: {again}", err=True)

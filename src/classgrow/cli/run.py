@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classgrow.cli.options import Data, Device, Threads
+from classgrow.cli.options import Data, Device, Tensorboard, Threads
 from classgrow.errors import ClassgrowError
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ def run(
         int | None, typer.Option(min=1, help="Processes that share every batch, on this machine; default 1.")
     ] = None,
     compile: Annotated[str, typer.Option(help="auto (where it pays), on or off.")] = "auto",
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Also write scalars and confusion matrices for TensorBoard.")
-    ] = False,
+    tensorboard: Tensorboard = False,
 ) -> None:
     """Run one experiment and record it. Every setting has the paper's value for the data set as its default."""
     settings = {
@@ -71,7 +69,7 @@ def run(
         "selection": selection,
     }
     from classgrow.engine.place import here
-    from classgrow.experiments.launch import end_with_parent
+    from classgrow.experiments.launch import end_at_once, end_with_parent
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a job early is as good as Ctrl-C
     spec = read_spec(spec_file, settings)
@@ -85,6 +83,8 @@ def run(
             raise ClassgrowError(f"This is one of {place.processes} processes: leave out --processes {processes}.")
         end_with_parent()
         carry_out(spec, output, data, resume, strict, device, threads, tensorboard, wish)
+        if place.processes > 1:
+            end_at_once(0)  # a thread of the network library that wakes up while Python clears up would abort it
     except KeyboardInterrupt:
         if place.rank == 0:
             typer.echo(f"Stopped. Go on with: {again}", err=True)

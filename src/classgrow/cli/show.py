@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 def show(
     path: Annotated[Path, typer.Argument(metavar="RUN_OR_DIR", help="A run's folder, or a folder of runs.")],
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON, for programs.")] = False,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a CSV file: a row for each run, phase and rule.")
+    ] = None,
 ) -> None:
     """Show what a run recorded, or a table of all runs below a folder."""
     from classgrow.records.folder import find_record_files
@@ -23,7 +26,11 @@ def show(
     files = find_record_files(path)
     single = path.is_file() or (path / RECORD_FILE).is_file()
     runs = [(file.parent, read_record(file)) for file in files]
-    if as_json:
+    if csv is not None:
+        from classgrow.records.export import to_csv
+
+        typer.echo(f"Written: {to_csv([record for _, record in runs], csv)}")
+    elif as_json:
         contents = [as_json_values(folder, record) for folder, record in runs]
         typer.echo(json.dumps(contents[0] if single else contents, indent=1, allow_nan=False))
     elif single:

@@ -12,7 +12,7 @@ from classgrow.cli.options import Data
 
 toy = typer.Typer(no_args_is_help=True, help="The paper's small experiments and drawings.", rich_markup_mode=None)
 Output = Annotated[Path, typer.Option(help="Where pictures and numbers go.")]
-OUTPUT = Path("toy")
+OUTPUT = Path("runs") / "toy"  # where `classgrow report runs` finds them
 
 
 @toy.command()

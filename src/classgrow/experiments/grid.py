@@ -12,6 +12,7 @@ from classgrow.errors import ClassgrowError
 from classgrow.experiments.crew import Crew, LocalCrew
 from classgrow.experiments.lock import is_locked
 from classgrow.experiments.outline import Outline, is_finished, outline
+from classgrow.experiments.tensorboard import summary_writer
 from classgrow.experiments.worker import Event, Job, record_failure
 from classgrow.specs.spec import Spec
 
@@ -174,18 +175,22 @@ def run_grid(
     ray: str | None = None,
     threads: int | None = None,
     device: str = "auto",
+    tensorboard: bool = False,
     progress: GridProgress | None = None,
 ) -> GridOutcome:
     """Do what is missing of `specs` below `output`, on `workers` processes here or on a Ray cluster (`ray`: "auto" or
-    an address). `threads`: of each run; unless given, the cores are divided among the workers.
+    an address). `threads`: of each run; unless given, the cores are divided among the workers. `tensorboard`: runs also
+    write their scalars for it.
 
     A run that another process holds is left to it, looked at again later, and taken over if that process dies.
     """
+    if tensorboard:
+        summary_writer()  # said once, before anything runs
     runs = {run.identity: run for run in (outline(spec, data_dir) for spec in specs)}
     crew: Crew = LocalCrew(workers, threads) if ray is None else _ray_crew(ray, threads)
     if isinstance(crew, LocalCrew):
         threads = crew.threads
-    jobs = {name: Job(run.spec, name, output, data_dir, device, threads) for name, run in runs.items()}
+    jobs = {name: Job(run.spec, name, output, data_dir, device, threads, tensorboard) for name, run in runs.items()}
     return Grid(jobs, Ledger(runs), crew, progress or SilentGrid()).carry_out()
 
 

@@ -21,16 +21,21 @@ FOLDER = "tensorboard"
 """Below the output folder of runs: each run has a folder of its own there, named by method and identity."""
 
 
+def summary_writer() -> Any:
+    """TensorBoard's writer, or a ClassgrowError with the way to get it."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ClassgrowError("TensorBoard is not installed: pip install 'classgrow[tensorboard]'.") from None
+    return SummaryWriter
+
+
 class TensorboardLog:
     """Hears of a run through `after_phase`; the step of every scalar is the number of classes seen."""
 
     def __init__(self, folder: Path) -> None:
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            raise ClassgrowError("TensorBoard is not installed: pip install 'classgrow[tensorboard]'.") from None
         self.folder = folder
-        self._make: Any = SummaryWriter
+        self._make = summary_writer()
         self._writer: Any = None
 
     def __enter__(self) -> Self:

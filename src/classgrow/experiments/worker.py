@@ -20,6 +20,7 @@ from classgrow.engine.runtime import decide
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.lock import BusyError, only_one
 from classgrow.experiments.run import Outcome, Run, now, run_spec
+from classgrow.experiments.tensorboard import tensorboard_log
 from classgrow.records.folder import FAILURE_FILE, run_dir
 from classgrow.records.record import RECORD_FILE, Record, read_record, write_record
 from classgrow.specs.spec import Spec, command
@@ -56,6 +57,7 @@ class Job:
     data_dir: Path | None = None
     device: str = "auto"
     threads: int | None = None
+    tensorboard: bool = False
 
     @property
     def folder(self) -> Path:
@@ -114,16 +116,22 @@ def work(job: Job, tell: Tell) -> Event:
     """Run it, or go on with it; returns how it ended (finished, found, busy or failed). An error is recorded."""
     reporter = Reporter(job, tell)
     try:
-        outcome: Outcome = run_spec(
-            job.spec,
-            job.output,
-            job.data_dir,
-            resume=True,
-            execution=decide(job.device, job.threads),
-            progress=reporter,
-            ready=reporter.ready,
-            after_phase=reporter.after_phase,
-        )
+        with tensorboard_log(job.output if job.tensorboard else None) as log:
+
+            def after_phase(record: Record) -> None:
+                reporter.after_phase(record)
+                log(record)
+
+            outcome: Outcome = run_spec(
+                job.spec,
+                job.output,
+                job.data_dir,
+                resume=True,
+                execution=decide(job.device, job.threads),
+                progress=reporter,
+                ready=reporter.ready,
+                after_phase=after_phase,
+            )
     except BusyError as busy:
         return Event(job.run, "busy", text=str(busy))
     except Exception as error:  # whatever it is, the other runs go on

@@ -67,12 +67,15 @@ def rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
 
 def to_csv(records: Records, path: Path | str) -> Path:
     """Write `rows` as CSV; a missing number is an empty field. Returns the path."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        writer.writeheader()
-        writer.writerows(rows(_read(records)))
+    path, found = Path(path), list(rows(_read(records)))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows(found)
+    except OSError as error:
+        raise ClassgrowError(f"Cannot write {path} ({error.strerror}): choose another file.") from error
     return path
 
 

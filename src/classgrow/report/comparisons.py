@@ -45,7 +45,7 @@ def _table(results: Results, regimen: Regimen) -> ComparisonTable:
     runs = [run for row in rows for run in results.group(regimen, row.setting, row.method)]
     largest = max((row.final.n for row in rows), default=0)
     notes = [
-        "Points by which the reference is ahead, the same class orders and seeds compared with each other.",
+        "Points by which the reference is ahead, the same orders (or seeds of one order) compared with each other.",
         "Interval: 95 %, paired t. p: exact two-sided sign-flip test over the orders.",
     ]
     if largest >= 2:

@@ -16,6 +16,7 @@ from classgrow.records.official import OFFICIAL
 from classgrow.records.record import Record
 from classgrow.records.summary import summary
 from classgrow.report.names import dataset_title, in_order, thousands
+from classgrow.report.seeds import by_order, seeds_words
 from classgrow.specs.orders import published_orders
 from classgrow.specs.paper import ITEMS, Metric
 from classgrow.specs.reduction import PaperSetting, Reduction
@@ -122,6 +123,8 @@ class Run:
     phases_done: int
     status: str
     error: str | None
+    seeds: tuple[int, ...] = ()
+    """Those this is the mean of, where a class order has its runs pooled; see `seeds.by_order`."""
 
     @property
     def complete(self) -> bool:
@@ -129,9 +132,9 @@ class Run:
         return self.phases_done == len(self.setting.sizes)
 
     @property
-    def pair(self) -> tuple[tuple[int, ...], int]:
-        """Runs of two methods are compared where this agrees."""
-        return self.class_order, self.seed
+    def pair(self) -> tuple[tuple[int, ...], int | None]:
+        """Runs of two methods are compared where this agrees: the class order, and the seed unless seeds are pooled."""
+        return self.class_order, None if self.seeds else self.seed
 
 
 def run_of(record: Record) -> Run:
@@ -217,7 +220,9 @@ class Results:
     _groups: dict[tuple[Regimen, Setting, str], tuple[Run, ...]]
 
     def group(self, regimen: Regimen, setting: Setting, method: str) -> tuple[Run, ...]:
-        """Complete runs, by class order. A method without memory is the same at every memory size."""
+        """Complete runs, by class order. A method without memory is the same at every memory size.
+
+        Where a scenario has several orders, seeds of one order are averaged; with a single order they stand alone."""
         found = self._groups.get((regimen, setting, method), ())
         return found or self._groups.get((regimen, setting.scenario, method), ())
 
@@ -265,7 +270,14 @@ def gather(runs: Iterable[Run]) -> Results:
     for regimen in kept:
         for run in members[regimen]:
             groups[regimen, run.setting, run.method].append(run)
-    ordered = {key: tuple(sorted(group, key=lambda run: (run.order, run.seed))) for key, group in groups.items()}
+    orders: dict[tuple[Regimen, Setting], set[tuple[int, ...]]] = defaultdict(set)
+    for (regimen, setting, _), group in groups.items():
+        orders[regimen, setting.scenario] |= {run.class_order for run in group}
+    ordered: dict[tuple[Regimen, Setting, str], tuple[Run, ...]] = {}
+    for (regimen, setting, method), group in groups.items():
+        group.sort(key=lambda run: (run.order, run.seed))
+        several = len(orders[regimen, setting.scenario]) > 1
+        ordered[regimen, setting, method] = by_order(group) if several else tuple(group)
     return Results(unique, kept, ordered)
 
 
@@ -295,7 +307,7 @@ def _is_part(regimen: Regimen, members: dict[Regimen, list[Run]]) -> bool:
 
 
 def words(runs: Iterable[Run]) -> str:
-    """What was shortened in these runs, as a sentence in plain words."""
+    """What was shortened in these runs in plain words, and how several seeds were counted."""
     runs = list(runs)
     if runs and runs[0].regimen.source == "authors":
         return "Source: the authors' published result files, not runs of this package."
@@ -310,4 +322,5 @@ def words(runs: Iterable[Run]) -> str:
         reduction = replace(reduction, classes=None, first=None, step=None, memory=None)
         some = ["some settings have other classes or memories than the paper's, as their names say"]
     parts = [*reduction.parts(), *some]
-    return f"Shortened: {'; '.join(parts)}." if parts else f"{reduction.words().capitalize()}."
+    sentence = f"Shortened: {'; '.join(parts)}." if parts else f"{reduction.words().capitalize()}."
+    return f"{sentence} {seeds_words(runs)}".strip()

@@ -20,6 +20,7 @@ from classgrow.report.gather import Run, gather, run_of
 from classgrow.report.page import Content, index_page, run_html
 from classgrow.report.panels import own_figures, paper_figures
 from classgrow.report.tables import own_tables, paper_tables
+from classgrow.report.toy_pictures import Picture, write_toys
 from classgrow.report.trade_offs import trade_off_figures
 from classgrow.report.writers import AnyTable, write_table
 
@@ -60,12 +61,13 @@ def make_report(path: Path | str, output: Path | str) -> ReportSummary:
             (draft / name).mkdir()
         runs, problems = write_runs(files, draft / "runs")
         problems += find_failures(path)
-        content = write_content(runs, problems, draft)
+        pictures, broken = write_toys(Path(path), draft / "figures")
+        content = write_content(runs, [*problems, *broken], pictures, draft)
         tables = (*content.tables, *content.own_tables, *content.comparisons)
-        figures = (*content.figures, *content.own_figures, *content.trade_offs)
+        figures = (*content.figures, *content.own_figures, *content.trade_offs, *content.pictures)
         found = content.results.runs
         made = ReportSummary(
-            output, len(found), sum(run.complete for run in found), len(tables), len(figures), tuple(problems)
+            output, len(found), sum(run.complete for run in found), len(tables), len(figures), content.problems
         )
         marker = {"made_by": "classgrow report", "runs": made.runs, "tables": made.tables, "figures": made.figures}
         (draft / MARKER).write_text(json.dumps(marker, indent=1) + "\n", encoding="utf-8")
@@ -116,7 +118,7 @@ def write_runs(files: list[Path], folder: Path) -> tuple[list[Run], list[str]]:
     return list(best.values()), problems
 
 
-def write_content(runs: list[Run], problems: list[str], folder: Path) -> Content:
+def write_content(runs: list[Run], problems: list[str], pictures: list[Picture], folder: Path) -> Content:
     """Tables, figures and the first page."""
     results = gather(runs)
     own, left_out = own_figures(results, MOST_OWN_FIGURES)
@@ -128,6 +130,7 @@ def write_content(runs: list[Run], problems: list[str], folder: Path) -> Content
         own_figures=tuple(own),
         trade_offs=tuple(trade_off_figures(results)),
         comparisons=tuple(comparison_tables(results)),
+        pictures=tuple(pictures),
         problems=tuple(problems),
         settings_without_figure=left_out,
     )

@@ -12,12 +12,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from classgrow.records.record import Record
 from classgrow.report.comparisons import ComparisonTable, interval_text, p_text
 from classgrow.report.figures import figure_size
+from classgrow.report.formula import typeset
 from classgrow.report.gather import Results, Run
 from classgrow.report.names import MISSING, dataset_title, label
 from classgrow.report.panels import FigureData, own_figures
 from classgrow.report.reduced import Gaps, brief, gaps, numbers
 from classgrow.report.run_page import run_view
 from classgrow.report.tables import Column, Table
+from classgrow.report.toy_pictures import Picture, not_drawn
 from classgrow.report.writers import number, signed
 
 
@@ -32,6 +34,7 @@ class Content:
     own_figures: tuple[FigureData, ...]
     trade_offs: tuple[FigureData, ...]
     comparisons: tuple[ComparisonTable, ...]
+    pictures: tuple[Picture, ...]
     problems: tuple[str, ...]
     settings_without_figure: int = 0
 
@@ -55,6 +58,7 @@ def _environment() -> Environment:
         "interval": lambda result: interval_text(result).replace("-", "−"),
         "p_value": p_text,
         "brief": brief,
+        "formula": typeset,
         "numbers": numbers,
         "pixels": lambda figure: [round(100 * inches) for inches in figure_size(figure)],
         "moment": lambda text: text[:16].replace("T", " ") if text else MISSING,
@@ -82,6 +86,7 @@ def index_page(content: Content) -> str:
             content=content,
             shortened=shortened(content),
             missing=missing(content),
+            not_drawn=not_drawn(content.pictures),
             blocks=blocks,
             runs=sorted(runs, key=_run_order),
             complete=[run for run in runs if run.complete],

@@ -12,6 +12,7 @@ from classgrow import metrics
 from classgrow.records.official import OFFICIAL
 from classgrow.records.record import Record, RuleName
 from classgrow.records.summary import RunSummary, summary
+from classgrow.report.formula import symbols
 from classgrow.report.gather import Run, run_of, spec_of
 from classgrow.report.pixels import matrix_uri
 from classgrow.specs.spec import command
@@ -39,6 +40,7 @@ def run_view(record: Record, run: Run | None = None) -> dict[str, Any]:
     summaries = [summary(record, rule) for rule in RULE_TITLES if _has(record, rule)]
     return {
         "record": record,
+        "symbols": symbols(record.method.formula, record.method.rule),
         "run": run or run_of(record),
         "command": command(spec) if spec is not None and record.code != OFFICIAL else None,
         "rules": [(RULE_TITLES[one.rule], one.rule == record.headline, one) for one in summaries],

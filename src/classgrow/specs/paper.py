@@ -115,6 +115,9 @@ _LIST = (
 ITEMS: dict[str, Item] = {item.name: item for item in _LIST}
 """Numbered as in the paper; A is the appendix."""
 
+TOYS = {"figure1": "drawings", "figure2": "drawings", "figure3": "mnist", "figureA1": "simulation"}
+"""Figures that need no runs of the grid, and the `classgrow toy` that draws them."""
+
 
 def item_named(name: str) -> Item:
     """The item, or a ClassgrowError with the nearest name."""
