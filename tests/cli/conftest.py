@@ -73,5 +73,5 @@ def assert_refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def refused() -> Callable[..., None]:
+def check_refused() -> Callable[..., None]:
     return assert_refused

@@ -10,10 +10,10 @@ from PIL import Image
 SMALL = ("--dataset", "digits", "--classes", "6", "--phases", "2", "--epochs", "4", "--threads", "1")
 
 
-def test_unknown_key_in_a_file_names_the_nearest(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_unknown_key_in_a_file_names_the_nearest(classgrow, check_refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     spec = tmp_path / "spec.toml"
     spec.write_text('dataset = "digits"\nmemmory = 20\n')
-    refused(classgrow("run", spec, "--output", tmp_path / "runs"), "'memmory'", "Did you mean 'memory'?")
+    check_refused(classgrow("run", spec, "--output", tmp_path / "runs"), "'memmory'", "Did you mean 'memory'?")
     assert not (tmp_path / "runs").exists()
 
 
@@ -25,14 +25,14 @@ def test_unknown_key_in_a_file_names_the_nearest(classgrow, refused, tmp_path: P
         ('profile = "oficial"\n', ("profile = 'oficial'", "official")),
     ],
 )
-def test_bad_files(classgrow, refused, tmp_path: Path, text: str, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+def test_bad_files(classgrow, check_refused, tmp_path: Path, text: str, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
     spec = tmp_path / "spec.toml"
     spec.write_text(text)
-    refused(classgrow("run", spec), *words)
+    check_refused(classgrow("run", spec), *words)
 
 
-def test_missing_file(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    refused(classgrow("run", tmp_path / "absent.toml"), "absent.toml", "check the path")
+def test_missing_file(classgrow, check_refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    check_refused(classgrow("run", tmp_path / "absent.toml"), "absent.toml", "check the path")
 
 
 @pytest.mark.parametrize(
@@ -45,50 +45,52 @@ def test_missing_file(classgrow, refused, tmp_path: Path) -> None:  # type: igno
         (("--data", "no/such/folder"), ("no/such/folder", "--data")),
     ],
 )
-def test_bad_settings(classgrow, refused, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
-    refused(classgrow("run", *arguments, "--output", tmp_path / "runs"), *words)
+def test_bad_settings(
+    classgrow, check_refused, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:  # type: ignore[no-untyped-def]
+    check_refused(classgrow("run", *arguments, "--output", tmp_path / "runs"), *words)
     assert not (tmp_path / "runs").exists()
 
 
-def test_corrupt_cifar_file(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_corrupt_cifar_file(classgrow, check_refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     folder = tmp_path / "cifar-100-python"
     folder.mkdir()
     for name in ("train", "test", "meta"):
         (folder / name).write_bytes(b"not the canonical bytes")
     done = classgrow("run", "--dataset", "cifar100", "--output", tmp_path / "runs", CLASSGROW_DATA=str(tmp_path))
-    refused(done, "md5", "unpack or download it again")
+    check_refused(done, "md5", "unpack or download it again")
     assert not (tmp_path / "runs").exists()
 
 
-def test_output_is_a_file(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_output_is_a_file(classgrow, check_refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     output = tmp_path / "runs"
     output.write_text("precious")
-    refused(classgrow("run", *SMALL, "--output", output), str(output), "choose another --output")
+    check_refused(classgrow("run", *SMALL, "--output", output), str(output), "choose another --output")
     assert output.read_text() == "precious"
 
 
-def test_output_holds_something_else(classgrow, refused, finished: tuple[Path, str], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_output_holds_something_else(classgrow, check_refused, finished: tuple[Path, str], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """The run's own folder name is taken by somebody else's things."""
     taken = tmp_path / finished[0].name
     taken.mkdir()
     (taken / "precious.txt").write_text("mine")
-    refused(classgrow("run", *SMALL, "--output", tmp_path), "precious.txt", "choose another --output")
+    check_refused(classgrow("run", *SMALL, "--output", tmp_path), "precious.txt", "choose another --output")
     assert [path.name for path in taken.iterdir()] == ["precious.txt"]
     assert (taken / "precious.txt").read_text() == "mine"
 
 
-def test_show_of_nothing(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    refused(classgrow("show", tmp_path), "holds no record")
-    refused(classgrow("show", tmp_path / "absent", "--json"), "absent", "check the path")
+def test_show_of_nothing(classgrow, check_refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    check_refused(classgrow("show", tmp_path), "holds no record")
+    check_refused(classgrow("show", tmp_path / "absent", "--json"), "absent", "check the path")
 
 
 @pytest.mark.parametrize("dataset", ["bogus", "cifar100"])
-def test_only_folders_of_images_are_looked_through(classgrow, refused, tmp_path: Path, dataset: str) -> None:  # type: ignore[no-untyped-def]
-    refused(classgrow("data", dataset, "--from", tmp_path), dataset, "imagenet100, mini-imagenet, folder")
+def test_only_folders_of_images_are_looked_through(classgrow, check_refused, tmp_path: Path, dataset: str) -> None:  # type: ignore[no-untyped-def]
+    check_refused(classgrow("data", dataset, "--from", tmp_path), dataset, "imagenet100, mini-imagenet, folder")
 
 
-def test_a_folder_with_strange_files(classgrow, refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    """Five files that are no images: named in part, all of them on demand, refused by `--strict`."""
+def test_a_folder_with_strange_files(classgrow, check_refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Five files that are no images: named in part, all of them on demand, check_refused by `--strict`."""
     for split in ("train", "val"):
         for name in ("ant", "bee"):
             folder = tmp_path / "photos" / split / name
@@ -100,7 +102,7 @@ def test_a_folder_with_strange_files(classgrow, refused, tmp_path: Path) -> None
     assert "note2.txt and 2 more" in few and "note4.txt" not in few
     assert "note4.txt" in every and "more" not in every
     settings = ("--dataset", "folder", "--data", tmp_path / "photos", "--memory", "2", "--output", tmp_path / "runs")
-    refused(
+    check_refused(
         classgrow("run", *settings, "--strict", CLASSGROW_CACHE=str(tmp_path / "cache")),
         "files that are no images", "note0.txt",
     )  # fmt: skip

@@ -10,7 +10,7 @@ from classgrow.methods import METHODS, build_method
 from classgrow.methods.cards import card, write_cards
 
 
-def test_the_list_and_a_card(classgrow, refused) -> None:  # type: ignore[no-untyped-def]
+def test_the_list_and_a_card(classgrow, check_refused) -> None:  # type: ignore[no-untyped-def]
     listed = classgrow("methods").stdout.splitlines()
     assert listed[:3] == [
         "fgp",
@@ -18,7 +18,7 @@ def test_the_list_and_a_card(classgrow, refused) -> None:  # type: ignore[no-unt
         "  Class-incremental Learning with Rectified Feature-Graph Preservation, 2020",
     ]
     assert [line for line in listed if not line.startswith(" ")] == list(METHODS)
-    refused(classgrow("methods", "icrl"), "'icrl'", "Did you mean 'icarl'?")
+    check_refused(classgrow("methods", "icrl"), "'icrl'", "Did you mean 'icarl'?")
 
 
 @pytest.mark.parametrize("name", list(METHODS))

@@ -87,7 +87,7 @@ def teach() -> Callable[..., Learner]:
 
 
 @pytest.fixture
-def test_images() -> Callable[[int], np.ndarray]:
+def unseen_images() -> Callable[[int], np.ndarray]:
     """Five images of each of so many classes."""
     return lambda classes: pictures(list(range(classes)), count=5)[0]
 

@@ -28,12 +28,12 @@ def test_its_formula_is_the_one_on_the_page(documented: dict[str, Any]) -> None:
 
 def test_the_learner_on_the_page_learns_saves_and_loads(
     documented: dict[str, Any],
-    test_images: Callable[[int], np.ndarray],
+    unseen_images: Callable[[int], np.ndarray],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names = {**documented, "images": test_images(2), "labels": [0] * 5 + [1] * 5}
+    names = {**documented, "images": unseen_images(2), "labels": [0] * 5 + [1] * 5}
     exec(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], names)
     assert isinstance(names["learner"], Learner) and names["learner"].classes == [0, 1]
 

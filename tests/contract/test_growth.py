@@ -19,7 +19,7 @@ from classgrow.methods.catalogue import METHODS
 
 Teach = Callable[..., Learner]
 Watched = Callable[[Method], tuple[Method, Any]]
-TestImages = Callable[[int], np.ndarray]
+UnseenImages = Callable[[int], np.ndarray]
 
 # One class first, one class later, more at once than all before, and on from there.
 SIZES = (1, 1, 3, 2)
@@ -63,14 +63,14 @@ def test_memory_keeps_its_budget_after_every_phase(name: str, memory: dict[str, 
         assert int(counts.sum()) <= memory.get("memory", 3 * seen)
 
 
-def test_predictions_cover_exactly_the_classes_seen(name: str, teach: Teach, test_images: TestImages) -> None:
+def test_predictions_cover_exactly_the_classes_seen(name: str, teach: Teach, unseen_images: UnseenImages) -> None:
     """After phases of one class, and of more classes than all before: no other class is ever named, every logit has
     its class, and every rule answers with a number of a class seen."""
     widths: list[int] = []
 
     def look(learner: Learner) -> None:
         seen = len(learner.classes)
-        images = test_images(seen)
+        images = unseen_images(seen)
         assert set(learner.predict(images)) <= set(range(seen))
         found = learner.predictions(learner._unlabelled(images))
         assert set(found) == ({"head", "nearest", "raw_nearest"} if learner.state.means else {"head"})

@@ -14,12 +14,12 @@ Teach = Callable[..., Learner]
 
 
 def test_a_loaded_learner_predicts_the_same_and_goes_on_the_same(
-    name: str, teach: Teach, test_images: Callable[[int], np.ndarray], tmp_path: Path
+    name: str, teach: Teach, unseen_images: Callable[[int], np.ndarray], tmp_path: Path
 ) -> None:
     learner = teach(name, (2, 1))
     learner.save(tmp_path / "learner")
     loaded = Learner.load(tmp_path / "learner")
-    images = test_images(5)
+    images = unseen_images(5)
     assert loaded.classes == learner.classes == [0, 1, 2]
     both = [one.predictions(one._unlabelled(images)) for one in (learner, loaded)]
     assert both[0].keys() == both[1].keys()

@@ -23,13 +23,14 @@ Content = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that needs no runs: files `name`.svg and .png, so many pixels large."""
+    """A figure that needs no runs: files `name`.svg and .png, `size` pixels large, as wide as so many `columns`."""
 
     name: str
     title: str
     words: str
-    width: int
-    height: int
+    size: tuple[int, int]
+    caption: tuple[str, ...] = ()
+    columns: int = 4
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def write_toys(runs: Path, figures: Path) -> tuple[list[Picture], list[str]]:
         for stem, figure, words in drawn:
             save(figure, figures / stem)
             width, height = figure.get_size_inches()
-            pictures.append(Picture(stem, _title(stem), words, round(100 * width), round(100 * height)))
+            pictures.append(Picture(stem, _title(stem), words, (round(100 * width), round(100 * height))))
     return pictures, problems
 
 
