@@ -89,8 +89,12 @@ def test_only_folders_of_images_are_looked_through(classgrow, check_refused, tmp
     check_refused(classgrow("data", dataset, "--from", tmp_path), dataset, "imagenet100, mini-imagenet, folder")
 
 
+def test_clearing_is_for_everything(classgrow, check_refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    check_refused(classgrow("data", "folder", "--from", tmp_path, "--clear"), "whole image cache", "give it alone")
+
+
 def test_a_folder_with_strange_files(classgrow, check_refused, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    """Five files that are no images: named in part, all of them on demand, check_refused by `--strict`."""
+    """Five files that are no images: named in part, all of them on demand, refused by `--strict`."""
     for split in ("train", "val"):
         for name in ("ant", "bee"):
             folder = tmp_path / "photos" / split / name
@@ -104,6 +108,40 @@ def test_a_folder_with_strange_files(classgrow, check_refused, tmp_path: Path) -
     settings = ("--dataset", "folder", "--data", tmp_path / "photos", "--memory", "2", "--output", tmp_path / "runs")
     check_refused(
         classgrow("run", *settings, "--strict", CLASSGROW_CACHE=str(tmp_path / "cache")),
-        "files that are no images", "note0.txt",
+        "5 files that have no place in it", "note0.txt", "leave out --strict",
     )  # fmt: skip
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("toy", ["simulation", "mnist", "drawings"])
+def test_toys_look_at_their_folder_first(classgrow, check_refused, tmp_path: Path, toy: str) -> None:  # type: ignore[no-untyped-def]
+    taken = tmp_path / "taken"
+    taken.write_text("precious")
+    done = classgrow("toy", toy, "--output", taken)
+    check_refused(done, f"Cannot write to {taken}", "choose another --output")
+    assert done.stdout == "" and taken.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--output", "{taken}"), ("Cannot write to {taken}", "choose another --output")),
+        (("--output", "{free}", "--device", "abacus"), ("'abacus'", "--device auto or cpu")),
+        (("--classes", "4", "--first", "6", "--step", "2"), ("starts from 6 classes", "lower --first 6")),
+    ],
+)
+def test_what_is_wrong_for_all_runs_is_said_once(
+    classgrow, check_refused, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:  # type: ignore[no-untyped-def]
+    places = {"taken": str(tmp_path / "taken"), "free": str(tmp_path / "free")}
+    (tmp_path / "taken").write_text("precious")
+    given = [word.format(**places) for word in arguments]
+    done = classgrow("paper", "figure6", "--dataset", "cifar100", *given)
+    check_refused(done, *(word.format(**places) for word in words))
+    assert not list((tmp_path / "free").glob("*"))
+    assert (tmp_path / "taken").read_text() == "precious"
+
+
+def test_two_questions_at_once(classgrow) -> None:  # type: ignore[no-untyped-def]
+    done = classgrow("paper", "--list", "--estimate")
+    assert done.returncode == 2 and "ask one at a time" in done.stderr

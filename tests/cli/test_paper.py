@@ -130,10 +130,10 @@ def test_a_tiny_part_of_the_paper_on_real_data(
     words = ("paper", "table1", "figure9", *TINY, "--methods", "fgp", "--output", tmp_path / "runs", "--data", data_dir)
     done = classgrow(*words, "--threads", "1")
     assert done.returncode == 0, done.stderr
-    assert "1 runs for table1, figure9: CIFAR-100 only; 1 of 5 class orders; 1 of 70 epochs" in done.stdout
-    assert "1 runs done, 0 were there already, 0 failed." in done.stdout
+    assert "Runs for table1, figure9: 1; CIFAR-100 only; 1 of 5 class orders; 1 of 70 epochs" in done.stdout
+    assert "Runs: 1 done, 0 there already, 0 failed." in done.stdout
     again = classgrow(*words)
-    assert "0 runs done, 1 were there already, 0 failed." in again.stdout
+    assert "Runs: 0 done, 1 there already, 0 failed." in again.stdout
     listed = items_table(
         choose(["table1"], "fgp"), read_reduction("cifar100", "0", 1, 4, 2, 2, 8, "official"), tmp_path / "runs"
     )
@@ -146,7 +146,7 @@ def test_failures_are_listed_and_the_exit_code_says_so(tmp_path: Path, capsys: p
         finish(GridOutcome(("a",), {"b": "No data: fetch them.", "d": "No data: fetch them."}, ("c",)), tmp_path)
     shown = capsys.readouterr()
     assert leaving.value.exit_code == 1
-    assert "1 runs done, 1 were there already, 2 failed." in shown.out
+    assert "Runs: 1 done, 1 there already, 2 failed." in shown.out
     assert f"  No data: fetch them.\n    {tmp_path / 'b'}, {tmp_path / 'd'}\n" in shown.err
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+import shutil
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -198,6 +200,24 @@ def test_an_unreadable_list(tmp_path: Path) -> None:
         read_list(tmp_path / "val.txt", STEMS, ALPHABET)
 
 
+def test_a_list_that_is_no_text_and_numbers_beyond_the_last(tmp_path: Path) -> None:
+    (tmp_path / "val.txt").write_bytes(b"\xff\xfe\x00\x81")
+    with pytest.raises(ClassgrowError, match=r"val.txt is no text: replace or remove it"):
+        read_list(tmp_path / "val.txt", STEMS, ALPHABET)
+    (tmp_path / "val.txt").write_text("a.JPEG 1000\n")
+    with pytest.raises(ClassgrowError, match="class number 1000 is none of 0 to"):
+        read_list(tmp_path / "val.txt", STEMS, ALPHABET)
+
+
+def test_a_stray_folder_beside_flat_images_sorts_nothing(make_folder: MakeFolder) -> None:
+    """A notebook's folder in val/ is no class folder: the list is looked for, and its absence told."""
+    root = make_folder(published_subset())
+    shutil.rmtree(root / "val")
+    (root / "val" / ".ipynb_checkpoints").mkdir(parents=True)
+    with pytest.raises(ClassgrowError, match="there is no list of their classes"):
+        inspect(root, thorough=False)
+
+
 # --- any folder ------------------------------------------------------------------------------------------------------
 
 
@@ -223,7 +243,8 @@ def test_odd_files_are_counted_named_and_skipped(odd_folder: Path, heard: Any) -
     assert dataset.train.shape == (30, 30, 3)
     said = " ".join(heard.said)
     assert "skipped 3 files that cannot be read" in said and "train/dog/truncated.jpg (" in said
-    assert "skipped 3 files that are no images: train/dog/._cat.jpg, train/dog/Thumbs.db, train/readme.txt" in said
+    strangers = "train/dog/._cat.jpg, train/dog/Thumbs.db, train/readme.txt"
+    assert f"skipped 3 files that are no images of a class: {strangers}" in said
 
 
 def test_a_link_to_nowhere_is_a_file_that_cannot_be_read(make_folder: MakeFolder, heard: Any) -> None:
@@ -238,7 +259,7 @@ def test_a_link_to_nowhere_is_a_file_that_cannot_be_read(make_folder: MakeFolder
 
 
 def test_strict_refuses_them(odd_folder: Path) -> None:
-    with pytest.raises(ClassgrowError, match=r"holds files that are no images: train/dog/._cat.jpg"):
+    with pytest.raises(ClassgrowError, match=r"holds 3 files that have no place in it: train/dog/._cat.jpg"):
         load_folder(odd_folder, strict=True)
     for name in ("train/dog/Thumbs.db", "train/dog/._cat.jpg", "train/readme.txt"):
         (odd_folder / name).unlink()
@@ -271,7 +292,7 @@ def test_inspect_names_missing_classes(make_folder: MakeFolder) -> None:
     report = inspect(make_folder(published_subset()[1:]), thorough=False)
     assert not report.complete and report.train.missing == report.test.missing == published_subset()[:1]
     assert report.train.images == 99 and report.cache_bytes == 2 * 99 * 3 * 40 * 30
-    assert any("1 classes are missing: n01514668" in line for line in report.lines())
+    assert any("1 classes have no usable image: n01514668" in line for line in report.lines())
 
 
 def test_a_class_without_test_images(make_folder: MakeFolder) -> None:
@@ -295,3 +316,40 @@ def test_a_folder_is_told_from_another_by_its_files(make_folder: MakeFolder) -> 
     extra = next((folder / "train" / "cat").iterdir())
     extra.with_name("another" + extra.suffix).write_bytes(extra.read_bytes())
     assert load_folder(folder).fingerprint != first
+
+
+def test_a_class_of_broken_files_alone_is_not_complete(make_folder: MakeFolder) -> None:
+    """What loading refuses, looking through names beforehand; so does an empty folder."""
+    root = make_folder(("cat", "dog"))
+    next((root / "train" / "dog").iterdir()).write_bytes(b"broken")
+    for split in ("train", "val"):
+        (root / split / "owl").mkdir()
+    report = inspect(root, "folder")
+    assert not report.complete and report.classes == ("cat", "dog", "owl")
+    assert (report.train.missing, report.test.missing) == (("dog", "owl"), ("owl",))
+
+
+def test_folders_without_any_image(tmp_path: Path) -> None:
+    for split in ("train", "val"):
+        (tmp_path / split).mkdir()
+    report = inspect(tmp_path, "folder")
+    assert not report.complete and report.cache_bytes == 0
+    assert "not complete (there is no folder of a class)" in report.lines()[0]
+
+
+def test_inspect_knows_that_mini_imagenet_has_100_classes(make_folder: MakeFolder) -> None:
+    report = inspect(make_folder([f"n{number:08}" for number in range(99)]), "mini-imagenet", thorough=False)
+    assert not report.complete and "99 classes, not complete (mini-imagenet has 100 classes)" in report.lines()[0]
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ClassgrowError, match=r"There is no folder .*check the path after --from"):
+        inspect(tmp_path / "nowhere", "folder")
+
+
+def test_names_that_are_no_utf8_and_links_that_lead_back(make_folder: MakeFolder) -> None:
+    root = make_folder(("cat", "dog"))
+    image = next((root / "train" / "cat").iterdir())
+    (root / "train" / "cat" / os.fsdecode(b"caf\xe9.jpg")).write_bytes(image.read_bytes())
+    (root / "train" / "dog" / "again").symlink_to(root / "train" / "dog")
+    assert load_folder(root).train.counts().tolist() == [2, 1]

@@ -6,6 +6,7 @@ import errno
 import json
 import multiprocessing
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -330,3 +331,19 @@ def test_a_cache_being_built_is_not_cleared(sources: list[Source]) -> None:
     with only_builder(folder, Silent()), pytest.raises(ClassgrowError, match="Another process is filling"):
         clear_cache()
     assert folder.exists()
+
+
+def test_a_cache_that_cannot_be_removed_is_told(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (own_cache / "one").mkdir(parents=True)
+    (own_cache / "one" / PIXELS).write_bytes(b"123")
+
+    def refuse(folder: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    with pytest.raises(ClassgrowError, match=r"cannot be removed \(Read-only file system\)"):
+        clear_cache()
+    monkeypatch.undo()
+    monkeypatch.setenv("CLASSGROW_CACHE", str(own_cache.parent))
+    assert clear_cache() == 3
+    assert list(own_cache.iterdir()) == []

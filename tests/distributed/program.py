@@ -204,7 +204,13 @@ def exchange(folder: Path) -> None:
         group.decided(refuse)
     except ClassgrowError as error:
         refused = [type(error).__name__, str(error)]
+    group.agreed("the same", "other settings")
+    try:
+        group.agreed(f"run {rank}", "other settings")
+    except ClassgrowError as error:
+        disagreed = [type(error).__name__, str(error)]
     found = {
+        "disagreed": disagreed,
         "tensors": {name: value.tolist() for name, value in tensors.items()},
         "plain": plain,
         "different": different,

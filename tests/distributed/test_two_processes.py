@@ -98,6 +98,11 @@ def test_counts_and_decisions(told: list[dict[str, Any]]) -> None:
     assert told[1]["refused"] == ["ToldElsewhereError", "There is no such thing: choose another."]
 
 
+def test_processes_that_mean_different_runs_end(told: list[dict[str, Any]]) -> None:
+    said = "Process 2 of 2 has other settings than the first: start all with the same."
+    assert [one["disagreed"] for one in told] == [["ClassgrowError", said], ["ToldElsewhereError", said]]
+
+
 def test_a_silent_process_is_noticed(together: Together, tmp_path: Path) -> None:
     first, last = together("stuck", tmp_path, CLASSGROW_TIMEOUT="3")
     said, _ = first.communicate(timeout=1200)

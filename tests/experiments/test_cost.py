@@ -40,6 +40,7 @@ def test_runs_stand_side_by_side() -> None:
     """5, 4, 3, 3, 3 on two: 5 + 3 and 4 + 3, then 3 more on the second: 10."""
     assert side_by_side([3, 5, 3, 4, 3], 2) == 10
     assert side_by_side([3, 5], 1) == 8
+    assert side_by_side([3, 5], 10**12) == 5
 
 
 def test_devices_are_given_to_runs_when_there_are_more_than_runs() -> None:

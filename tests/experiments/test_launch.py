@@ -8,7 +8,8 @@ import tempfile
 
 import pytest
 
-from classgrow.experiments.launch import Started, ending, watch
+from classgrow.engine.place import Place
+from classgrow.experiments.launch import Started, ending, start, watch
 
 PROGRAM = """
 import os, signal, sys, time
@@ -54,3 +55,14 @@ def test_what_is_only_a_consequence_is_no_cause() -> None:
     for one in started:
         one.process.wait()
     assert not ending(started).cause
+
+
+def test_what_a_torchrun_around_us_said_is_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its word for "I keep the meeting place" the processes would wait for each other without end."""
+    given: dict[str, str] = {}
+    monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
+    monkeypatch.setenv("KEPT", "yes")
+    monkeypatch.setattr(subprocess, "Popen", lambda words, **options: given.update(options["env"]))
+    start(["run"], Place(0, 2, 0, 2), 1234, 1, 0).errors.close()
+    assert "TORCHELASTIC_USE_AGENT_STORE" not in given
+    assert (given["KEPT"], given["WORLD_SIZE"], given["MASTER_PORT"]) == ("yes", "2", "1234")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,8 @@ def record(identity: str = "0123456789ab", phases: int = 3, **changes: Any) -> R
 
 def test_write_and_read_give_the_same_record(tmp_path: Path) -> None:
     path = tmp_path / "new" / RECORD_FILE
-    write_record(record(confusion=[[1, 2], [3, 4]]), path)
-    assert read_record(path) == record(confusion=[[1, 2], [3, 4]])
+    write_record(record(confusion=[[1, 2, 3, 4]] * 4), path)
+    assert read_record(path) == record(confusion=[[1, 2, 3, 4]] * 4)
     assert json.loads(path.read_text())["phases"][0]["rules"]["head"]["accuracy"] == 0.1 + 0.2
     assert [file.name for file in path.parent.iterdir()] == [RECORD_FILE]
 
@@ -217,3 +218,45 @@ def test_records_specs_and_metrics_need_no_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+CONTRADICTIONS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "accuracies of too few classes": (lambda r: r["phases"][0]["rules"]["nearest"]["per_class"].pop(), "phase 1 does"),
+    "too few counts": (lambda r: r["phases"][1]["test_counts"].pop(), "phase 2 does not fit its 3 classes"),
+    "an accuracy of 7": (lambda r: r["phases"][0]["rules"]["nearest"].update(per_class=[7.0, 0.5]), "phase 1 does"),
+    "a phase too often": (lambda r: r["phases"].insert(0, r["phases"][0]), "4 of 3 phases"),
+    "no phase at all": (lambda r: r.update(phase_sizes=[]), "a phase without classes"),
+    "an empty phase": (lambda r: r.update(phase_sizes=[2, 2, 0]), "a phase without classes"),
+    "a name too few": (lambda r: r["class_names"].pop(), "4 classes in its phases and 3 names"),
+    "a ragged confusion matrix": (lambda r: r["confusion"][0].pop(), "a confusion matrix that is not of 4 classes"),
+    "an identity that is a path": (lambda r: r.update(identity="../../x"), "the odd identity"),
+    "a data set that is a path": (lambda r: r["resolved"].update(dataset="a/b"), "the odd dataset"),
+    "an order that is a number": (lambda r: r["resolved"].update(order=3), "the odd order"),
+    "a recipe in words": (lambda r: r["resolved"].update(recipe="slowly"), "the odd recipe"),
+    "epochs in words": (lambda r: r["spec"].update(epochs="ten"), "the odd epochs"),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_a_record_that_contradicts_itself_is_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / RECORD_FILE
+    good = record(confusion=[[5] * 4] * 4)
+    write_record(good, path)
+    assert read_record(path) == good
+    content = json.loads(path.read_text())
+    change, words = CONTRADICTIONS[name]
+    change(content)
+    path.write_text(json.dumps(content))
+    with pytest.raises(
+        ClassgrowError, match=r"contradicts itself \(.*delete it and run the experiment again"
+    ) as caught:
+        read_record(path)
+    assert words in str(caught.value)
+
+
+def test_a_file_that_is_something_else_is_not_to_be_deleted(tmp_path: Path) -> None:
+    picture = tmp_path / "curves.png"
+    picture.write_bytes(b"\x89PNG")
+    with pytest.raises(ClassgrowError, match="is no record of a run: give a run's folder") as caught:
+        read_record(picture)
+    assert "delete" not in str(caught.value)

@@ -177,6 +177,8 @@ def graph() -> dict[str, Any]:
     before = [[1.0, WEAKEST], [WEAKEST, 1.0], [0.5, 0.5], [0.3, 0.4]]
     return {
         "method": "fgp",
+        "seed": 1,
+        "epochs": 30,
         "old_classes": ["0", "1"],
         "new_classes": ["2", "3"],
         "labels": [0, 1, 2, 3],

@@ -104,8 +104,8 @@ def test_failed_and_unfinished_runs_are_shown_as_such(make, write, tmp_path: Pat
     assert (made.runs, made.complete) == (3, 1)
     text = made.index.read_text()
     assert "loss &lt;b&gt;is&lt;/b&gt; not finite" in text
-    assert "failed 3/10" in text
-    assert "running 0/10" in text
+    assert "failed, 3 of 10 phases" in text
+    assert "running, 0 of 10 phases" in text
 
 
 def test_a_run_without_any_finished_one_still_gives_a_report(make, write, tmp_path: Path) -> None:
@@ -117,6 +117,7 @@ def test_the_page_of_a_run_holds_matrix_formula_times_and_command(runs: Path, tm
     made = make_report(runs, tmp_path / "report")
     text = (made.output / "runs" / f"{make('fgp', '0', 0.4).identity}.html").read_text()
     command = "classgrow run --dataset cifar100 --method fgp --memory 1000 --first 10 --step 10 --order 0 --seed 1"
+    command += " --threads 1 --compile off"
     assert f"<pre>{command}</pre>" in text
     assert "BCE(σ(<i>a</i>), <i>y</i>) &amp; &lt;more&gt;" in text
     assert len(re.findall(r"--share:", text)) == 55  # 10 phases: 1 + 2 + ... + 10 groups
@@ -140,3 +141,17 @@ def test_no_torch_is_needed(runs: Path, tmp_path: Path) -> None:
         f"make_report({str(runs)!r}, {str(tmp_path / 'report')!r})"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_authors_results_stand_beside_ours(make, write, tmp_path: Path) -> None:
+    made = make_report(write([make("fgp", "0", 0.4)], tmp_path / "runs"), tmp_path / "report", authors=True)
+    assert (made.runs, made.complete) == (41, 41)
+    assert "the authors' published result files" in (made.output / "tables" / "table1-authors.md").read_text()
+
+
+def test_a_run_that_was_to_stop_early_says_how_far_it_came(make, write, tmp_path: Path) -> None:
+    record = make("fgp", "0", 0.4, phases=2)
+    made = make_report(write([record, make("icarl", "0", 0.3)], tmp_path / "runs"), tmp_path / "report")
+    page = made.index.read_text()
+    assert ">2 of 10 phases</td>" in page
+    assert "2 of 10 phases." in (made.output / "runs" / f"{record.identity}.html").read_text()

@@ -26,7 +26,7 @@ def test_titles_of_fewer_classes_name_what_they_reduce(make) -> None:
     place = "CIFAR-100, 20 classes, 4 + 4 a phase, 200 images"
     assert titles([make("fgp", "0", 0.5, **SMALL), make("fgp-ce", "0", 0.4, **SMALL)]) == [
         f"Tables 1 and A2, reduced: {place}",
-        f"Figures 4 and 5, reduced: {place}",
+        f"Figure 4, reduced: {place}",
         f"Figure 6, reduced: Binary cross-entropy against cross-entropy; {place}",
     ]
 
@@ -34,7 +34,12 @@ def test_titles_of_fewer_classes_name_what_they_reduce(make) -> None:
 def test_phases_of_five_belong_to_the_appendix(make) -> None:
     place = "CIFAR-100, 20 classes, 5 + 5 a phase, 200 images"
     found = titles([make("fgp", **SMALL | {"first": 5, "step": 5})])
-    assert found == [f"Tables A1 and A3, reduced: {place}", f"Figures A4 and A5, reduced: {place}"]
+    assert found == [f"Tables A1 and A3, reduced: {place}", f"Figure A4, reduced: {place}"]
+
+
+def test_a_larger_first_phase_is_figure_5_too(make) -> None:
+    found = titles([make("fgp", **SMALL | {"first": 8})])
+    assert found[1] == "Figures 4 and 5, reduced: CIFAR-100, 20 classes, 8 + 4 a phase, 200 images"
 
 
 def test_a_setting_larger_than_the_papers_is_not_called_reduced(make) -> None:
@@ -75,7 +80,7 @@ def test_brief_titles() -> None:
 def test_the_page_tells_reduced_from_not_run(make, write, tmp_path: Path) -> None:
     records = [make("fgp", "0", 0.5, **SMALL), make("fgp-ce", "0", 0.4, **SMALL)]
     page = make_report(write(records, tmp_path / "runs"), tmp_path / "report").index.read_text(encoding="utf-8")
-    assert "<li>Only in reduced form: tables 1, A2; figures 4, 5, 6.</li>" in page
-    assert "<li>No run: tables A1, A3; figures 7, 8, 9, A2, A3, A4, A5.</li>" in page
+    assert "<li>Only in reduced form: tables 1, A2; figures 4, 6.</li>" in page
+    assert "<li>No run: tables A1, A3; figures 5, 7, 8, 9, A2, A3, A4, A5.</li>" in page
     assert "<h3>Figure 6, reduced: Binary cross-entropy against cross-entropy; CIFAR-100, 20 classes" in page
     assert 'width="740" height="347"' in page

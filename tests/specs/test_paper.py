@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from classgrow.errors import ClassgrowError
-from classgrow.specs.paper import ABLATIONS, ITEMS, METHODS, all_specs, item_named, specs_of
+from classgrow.specs.paper import ABLATIONS, ITEMS, METHODS, all_specs, item_named, specs_of, words_for
 from classgrow.specs.reduction import FULL_SIZE, Reduction
 from classgrow.specs.spec import Spec
 
@@ -107,3 +108,11 @@ def test_words_come_from_specs_too() -> None:
         "digits, which the paper does not use; 1 class order of our own; 5 of 30 epochs (FGP's; other methods' in "
         "proportion)"
     )
+
+
+def test_settings_that_no_longer_fit_are_named() -> None:
+    """With 20 classes none can start from 50; with --first given, all do."""
+    short = Reduction(datasets=("cifar100",), orders=("0",), classes=20)
+    words = words_for([ITEMS["figure6"]], short)
+    assert words.endswith("20 of 100 classes; without the settings that start from 50 classes")
+    assert "without" not in words_for([ITEMS["figure6"]], replace(short, first=4, step=4))

@@ -43,6 +43,8 @@ def cost_tables(
     counts = read_devices(devices)
     by_item = {item: _outlines(item, reduction) for item in items if item.has_runs}
     every = list({run.identity: run for runs in by_item.values() for run in runs}.values())
+    if not every:
+        raise ClassgrowError("There are no runs to estimate: these items need none, or not on this data set.")
     kinds = dict.fromkeys(run.kind for run in every)
     rates = (
         read_speeds(images_per_second) if images_per_second else {k: 1 / s for k, s in speeds(kinds, output).items()}

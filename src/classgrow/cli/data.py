@@ -21,6 +21,8 @@ def data(
     from classgrow.errors import ClassgrowError
 
     if clear:
+        if dataset is not None or source is not None:
+            raise ClassgrowError("--clear deletes the whole image cache: give it alone.")
         from classgrow.data.cache import clear_cache
 
         typer.echo(f"Freed {clear_cache() / 1e6:,.0f} MB of cached images.")

@@ -17,7 +17,7 @@ from classgrow.cli.tables import DASH, Table
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.grid import GridStatus
 from classgrow.experiments.outline import Outline, outline, record_of
-from classgrow.specs.paper import TOYS, Item, specs_of
+from classgrow.specs.paper import TOYS, Item, specs_of, words_for
 from classgrow.specs.reduction import Reduction
 from classgrow.specs.spec import Spec
 
@@ -28,8 +28,8 @@ SHOWN = 12
 class GridView:
     """Runs done, running, failed, and the time left: one view that stays in place; a pipe gets the lines only."""
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
+    def __init__(self, console: Console, heading: str = "") -> None:
+        self.console, self._heading = console, heading
         self._live = Live(console=console, transient=True, auto_refresh=False) if console.is_terminal else None
 
     def __enter__(self) -> GridView:
@@ -44,6 +44,9 @@ class GridView:
             self._live.stop()
 
     def update(self, status: GridStatus) -> None:
+        if self._heading:  # the grid has begun
+            self.say(self._heading)
+            self._heading = ""
         if self._live:
             self._live.update(draw(status), refresh=True)
 
@@ -96,7 +99,7 @@ def items_table(items: Sequence[Item], reduction: Reduction, output: Path) -> Ta
         columns=("item", "runs", "done", "training", "left"),
         rows=tuple(rows),
         footer=(("together, shared runs counted once", *cells(list(every.values()))),) if every else (),
-        title=f"The paper, {reduction.words()}",
+        title=f"The paper, {words_for(items, reduction)}",
         notes=(
             f"Times are estimates for this machine ({measured}), from runs recorded here, else from a few training "
             "steps: training only, without choosing exemplars and testing.",

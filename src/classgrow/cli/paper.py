@@ -60,10 +60,14 @@ def paper(
     from classgrow.cli.printing import print_table
     from classgrow.data.catalogue import given_folder
     from classgrow.experiments.outline import outline
-    from classgrow.specs.paper import TOYS, all_specs
+    from classgrow.specs.paper import TOYS, all_specs, words_for
 
     reduction = read_reduction(dataset, orders, epochs, classes, first, step, memory, profile)
     chosen = choose(items or [], methods)
+    if list_items and estimate:
+        raise typer.BadParameter("--list and --estimate are two questions: ask one at a time.")
+    if ray is not None and workers != 1:
+        raise typer.BadParameter("--workers are for this machine, and --ray has its own: leave out one of them.")
     if list_items:
         print_table(items_table(chosen, reduction, output))
         return
@@ -84,10 +88,9 @@ def paper(
     given_folder(data)
     for spec in specs:
         outline(spec)  # whatever is wrong with the settings is said before anything runs
-    typer.echo(
-        f"{len(specs)} runs for {', '.join(item.name for item in chosen if item.has_runs)}: {reduction.words()}."
-    )
-    finish(carry_out(specs, output, data, workers, ray, device, threads, tensorboard), output)
+    names = ", ".join(item.name for item in chosen if item.has_runs)
+    heading = f"Runs for {names}: {len(specs)}; {words_for(chosen, reduction)}."
+    finish(carry_out(specs, heading, output, data, workers, ray, device, threads, tensorboard), output)
 
 
 def read_reduction(
@@ -152,6 +155,7 @@ def choose(names: list[str], methods: str | None) -> list[Item]:
 
 def carry_out(
     specs: tuple[Spec, ...],
+    heading: str,
     output: Path,
     data: Path | None,
     workers: int,
@@ -166,7 +170,7 @@ def carry_out(
     from classgrow.experiments.grid import run_grid
 
     try:
-        with GridView(console()) as view:
+        with GridView(console(), heading) as view:
             return run_grid(
                 specs, output, data,
                 workers=workers, ray=ray, device=device, threads=threads, tensorboard=tensorboard, progress=view,
@@ -181,13 +185,11 @@ def finish(outcome: GridOutcome, output: Path) -> None:
     """What came of it, and the way on."""
     from classgrow.data.folder import listed
 
-    typer.echo(
-        f"{len(outcome.done)} runs done, {len(outcome.skipped)} were there already, {len(outcome.failed)} failed."
-    )
+    typer.echo(f"Runs: {len(outcome.done)} done, {len(outcome.skipped)} there already, {len(outcome.failed)} failed.")
     for error in dict.fromkeys(outcome.failed.values()):
         runs = [str(output / run) for run, why in outcome.failed.items() if why == error]
         typer.echo(f"  {error}\n    {listed(runs)}", err=True)
     if outcome.failed:
-        typer.echo("The same command tries those that failed again.", err=True)
+        typer.echo("Once their causes are mended, the same command tries them again.", err=True)
         raise typer.Exit(1)
     typer.echo(f"See them with: classgrow report {shlex.quote(str(output))} --output report")

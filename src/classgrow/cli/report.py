@@ -13,13 +13,15 @@ OUTPUT = Path("report")
 def report(
     runs: Annotated[Path, typer.Argument(metavar="RUNS", help="A folder of runs.")],
     output: Annotated[Path, typer.Option(help="Where the report goes.")] = OUTPUT,
+    authors: Annotated[
+        bool, typer.Option("--authors", help="Also show the result files that FGP's authors published.")
+    ] = False,
 ) -> None:
     """Make a page of all runs: the paper's tables and figures beside its own numbers, and a page for each run."""
     from classgrow.report.make import make_report
 
-    made = make_report(runs, output)
+    made = make_report(runs, output, authors)
     for problem in made.problems:
         typer.echo(problem, err=True)
-    typer.echo(
-        f"{made.runs} runs ({made.complete} complete), {made.tables} tables, {made.figures} figures: open {made.index}"
-    )
+    counts = f"Runs: {made.runs} ({made.complete} complete); tables: {made.tables}; figures: {made.figures}."
+    typer.echo(f"{counts} Open {made.index}")

@@ -74,7 +74,7 @@ def run(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a job early is as good as Ctrl-C
     spec = read_spec(spec_file, settings)
     wish, place = read_compile(compile), here()
-    again = resume_command(spec, output, data, processes)
+    again = resume_command(spec, output, data, processes, strict, tensorboard)
     try:
         if processes is not None and processes > 1 and place.processes == 1:
             start_several(processes, threads, again)
@@ -118,7 +118,14 @@ def read_spec(spec_file: Path | None, settings: dict[str, Any]) -> Spec:
     return Spec.from_options(settings) if spec_file is None else Spec.from_toml(spec_file, settings)
 
 
-def resume_command(spec: Spec, output: Path, data: Path | None, processes: int | None = None) -> str:
+def resume_command(
+    spec: Spec,
+    output: Path,
+    data: Path | None,
+    processes: int | None = None,
+    strict: bool = False,
+    tensorboard: bool = False,
+) -> str:
     """What to type to go on with a stopped run."""
     from classgrow.specs.spec import command
 
@@ -129,7 +136,8 @@ def resume_command(spec: Spec, output: Path, data: Path | None, processes: int |
         words.append(f"--data {shlex.quote(str(data))}")
     if processes is not None and processes > 1:
         words.append(f"--processes {processes}")
-    return " ".join([*words, "--resume"])
+    flags = {"--strict": strict, "--tensorboard": tensorboard, "--resume": True}
+    return " ".join([*words, *(flag for flag, given in flags.items() if given)])
 
 
 def carry_out(

@@ -71,7 +71,7 @@ def print_run(folder: Path, record: Record) -> None:
 def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
     """What a run was, on what it ran, and how to repeat it: (name, text) in reading order."""
     from classgrow.cli.live import clock_text
-    from classgrow.specs.spec import Spec, command
+    from classgrow.records.repeat import repeat_command
 
     resolved, machine, versions = record.resolved, record.hardware, record.versions
     recipe = resolved["recipe"]
@@ -102,7 +102,7 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
             f"python {versions.python}",
         ),
         ("time", f"{clock_text(seconds)} (started {record.started})"),
-        ("repeat", command(Spec.from_options(record.spec))),
+        ("repeat", repeat_command(record) or "not by this version: it does not know all settings"),
     ]
 
 

@@ -26,8 +26,10 @@ def simulation(
     from classgrow.cli.printing import console, print_table
     from classgrow.cli.tables import Table
     from classgrow.experiments.toys.simulation import CLASSES, as_json, simulate
+    from classgrow.records.folder import make_writable
     from classgrow.report.toys import HEAD_NAMES, SETTING, write_simulation
 
+    make_writable(output)
     with LiveRun(console()) as live:
         live.phases = len(CLASSES)
         live.begin("simulations of", iterations * len(CLASSES))
@@ -67,8 +69,10 @@ def mnist(
     from classgrow.cli.printing import console, print_table
     from classgrow.cli.tables import Table, percent
     from classgrow.experiments.toys.mnist import run_mnist
+    from classgrow.records.folder import make_writable
     from classgrow.report.toys import HEAD_NAMES, write_mnist
 
+    make_writable(output)
     with LiveRun(console()) as live:
         live.phases = 1
         content = run_mnist(data, epochs=epochs, seed=seed, images=images, progress=live)
@@ -104,8 +108,10 @@ def drawings(
     from classgrow.cli.live import LiveRun
     from classgrow.cli.printing import console
     from classgrow.experiments.toys.graph import feature_graph
+    from classgrow.records.folder import make_writable
     from classgrow.report.drawings import write_drawings
 
+    make_writable(output)
     with LiveRun(console()) as live:
         live.phases = 2
         content = feature_graph(epochs=epochs, seed=seed, progress=live)

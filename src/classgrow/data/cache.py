@@ -142,8 +142,15 @@ def write_manifest(folder: Path, index: np.ndarray, facts: dict[str, Any]) -> No
 
 def discard(folder: Path) -> None:
     """Remove a cache; the manifest goes first, so that what is left is never taken for a whole one."""
-    (folder / MANIFEST).unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        (folder / MANIFEST).unlink(missing_ok=True)
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    except OSError as problem:
+        raise ClassgrowError(
+            f"The image cache {folder} cannot be removed ({problem.strerror}): mend that, or name another folder with "
+            "CLASSGROW_CACHE."
+        ) from problem
 
 
 @contextmanager
@@ -182,7 +189,10 @@ def clear_cache() -> int:
     """Remove every cache and return the bytes freed. One that is being built right now is refused."""
     freed = 0
     for entry in cache_entries():
-        with lock_file(entry.folder).open("w") as file:
+        lock = lock_file(entry.folder)
+        if not os.access(lock.parent, os.W_OK):
+            raise ClassgrowError(f"The image cache {lock.parent} cannot be changed: it is read-only here.")
+        with lock.open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as problem:
@@ -191,4 +201,5 @@ def clear_cache() -> int:
                 ) from problem
             discard(entry.folder)
             freed += entry.bytes
+            lock.unlink(missing_ok=True)
     return freed

@@ -65,7 +65,7 @@ def cached(sources: Sequence[Source], title: str, progress: Progress) -> Cache:
 
 def estimated_bytes(sources: Sequence[Source]) -> int:
     """About how many bytes a cache of these files will take, from the sizes of up to 200 of them."""
-    step = -(-len(sources) // SAMPLE)
+    step = max(1, -(-len(sources) // SAMPLE))
     sizes = [size for source in sources[::step] if (size := _kept_bytes(source)) is not None]
     return round(sum(sizes) / len(sizes) * len(sources)) if sizes else 0
 
@@ -249,9 +249,10 @@ def _chunks(items: Iterator[Prepared], size: int) -> Iterator[list[Prepared]]:
 
 def _no_room(folder: Path, problem: OSError) -> ClassgrowError:
     what = "there is no space left" if problem.errno == errno.ENOSPC else problem.strerror or str(problem)
+    way = "free some space (classgrow data --clear), or " if problem.errno in (errno.ENOSPC, errno.EDQUOT) else ""
     return ClassgrowError(
-        f"The image cache {folder} cannot be written ({what}): free some space (classgrow data --clear), "
-        "or name another folder with CLASSGROW_CACHE; what is done is kept."
+        f"The image cache {folder} cannot be written ({what}): {way}name another folder with CLASSGROW_CACHE; what is "
+        "done is kept."
     )
 
 

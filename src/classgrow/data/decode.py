@@ -20,6 +20,7 @@ except ImportError:  # an extra: pip install 'classgrow[imagenet]'
 MOST_PIXELS = 180_000_000
 """Larger pictures are refused: a small file can claim to be one that fills all memory."""
 _ORIENTATION = 274  # the EXIF tag
+TURNS = range(2, 9)  # its values that ask for turning or mirroring; 1 is upright, others mean nothing
 
 GREYSCALE, CMYK, TURNED, OTHER_FORMAT = "greyscale", "CMYK", "turned upright (EXIF)", "not a JPEG"
 
@@ -80,7 +81,7 @@ def _is_turned(content: bytes) -> bool:
         return False
     try:
         with Image.open(io.BytesIO(content)) as image:
-            return image.getexif().get(_ORIENTATION, 1) != 1
+            return image.getexif().get(_ORIENTATION, 1) in TURNS
     except Exception:  # EXIF data that nobody can read turn nothing
         return False
 
@@ -110,7 +111,7 @@ def _notes(image: Image.Image) -> list[str]:
         notes.append(GREYSCALE)
     if image.mode == "CMYK":
         notes.append(CMYK)
-    if image.getexif().get(_ORIENTATION, 1) != 1:
+    if image.getexif().get(_ORIENTATION, 1) in TURNS:
         notes.append(TURNED)
     return notes
 

@@ -81,7 +81,7 @@ def split_folders(root: Path) -> tuple[Path, Path]:
     if not (root / TRAIN).is_dir() or test is None:
         raise ClassgrowError(
             f"{root} does not hold the folders train and val (or test), with a folder for every class in each: "
-            "name the folder that does with --data."
+            "name the folder that does."
         )
     return root / TRAIN, test
 
@@ -111,11 +111,14 @@ def list_split(folder: Path, root: Path, classes: Sequence[str] | None = None) -
     return Listing(tuple(sources), tuple(labels), tuple(strangers))
 
 
-def files_under(folder: str) -> Iterator[os.DirEntry[str]]:
-    """Every file below `folder`, alphabetically."""
+def files_under(folder: str, above: tuple[str, ...] = ()) -> Iterator[os.DirEntry[str]]:
+    """Every file below `folder`, alphabetically. A link that leads back to a folder above it is not followed."""
+    here = os.path.realpath(folder)
+    if here in above:
+        return
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.is_dir():
-            yield from files_under(entry.path)
+            yield from files_under(entry.path, (*above, here))
         else:
             yield entry
 
@@ -145,7 +148,10 @@ def dataset_from(
     """A data set of these classes (label k is `classes[k]`), through the image cache. `readable` renames classes."""
     for title, listing in (("train", splits.train), ("test", splits.test)):
         if strict and listing.strangers:
-            raise ClassgrowError(f"{name} ({title}) holds files that are no images: {listed(listing.strangers)}.")
+            raise ClassgrowError(
+                f"{name} ({title}) holds {len(listing.strangers)} files that have no place in it: "
+                f"{listed(listing.strangers)}: remove them, or leave out --strict."
+            )
     train_cache = cached(splits.train.sources, f"{name} (train)", progress)
     test_cache = cached(splits.test.sources, f"{name} (test)", progress)
     if side is None:
@@ -166,7 +172,7 @@ def fingerprint(splits: Splits) -> str:
     total = hashlib.blake2b(digest_size=8)
     for listing in (splits.train, splits.test):
         for source, label in zip(listing.sources, listing.classes, strict=True):
-            total.update(f"{label}/{source.name}/{source.bytes}\n".encode())
+            total.update(f"{label}/{source.name}/{source.bytes}\n".encode("utf-8", "surrogateescape"))
     return total.hexdigest()
 
 
@@ -198,7 +204,9 @@ def tell_skipped(title: str, listing: Listing, cache: Cache, strict: bool, progr
         progress.say(f"{title}: skipped {len(broken)} files that cannot be read: {listed(broken)}.")
     if listing.strangers:
         count = len(listing.strangers)
-        progress.say(f"{title}: skipped {count} files that are no images: {listed(listing.strangers)}.")
+        progress.say(f"{title}: skipped {count} files that are no images of a class: {listed(listing.strangers)}.")
+    if len(broken) > NAMED or len(listing.strangers) > NAMED:
+        progress.say("classgrow data --all names every one of them.")
 
 
 def listed(names: Sequence[str], most: int = NAMED) -> str:

@@ -13,13 +13,14 @@ import numpy as np
 from classgrow.data.cache import SHORT_SIDE
 from classgrow.data.folder import Splits, dataset_from, list_split, list_splits, listed, split_folders
 from classgrow.data.labelled import Dataset
-from classgrow.data.validation_list import list_flat
+from classgrow.data.validation_list import WNID, list_flat
 from classgrow.errors import ClassgrowError
 from classgrow.progress import Progress, Silent
 
 IMAGENET100, MINI = "imagenet100", "mini-imagenet"
 PLACES = ("", "imagenet100", "imagenet", "ILSVRC2012", "ILSVRC/Data/CLS-LOC")
 MINI_SIDE = 84
+MINI_CLASSES = 100
 
 
 @cache
@@ -64,9 +65,9 @@ def load_mini_imagenet(data_dir: Path, *, strict: bool = False, progress: Progre
     root = data_dir / MINI if (data_dir / MINI).is_dir() else data_dir
     splits = list_splits(root)
     wnids = sorted(splits.train.counts())
-    if len(wnids) != 100:
+    if len(wnids) != MINI_CLASSES:
         raise ClassgrowError(
-            f"mini-ImageNet has 100 classes and {root} holds {len(wnids)}: name its folder with --data."
+            f"mini-ImageNet has {MINI_CLASSES} classes and {root} holds {len(wnids)}: name its folder with --data."
         )
     return dataset_from(MINI, splits, wnids, class_names(wnids), MINI_SIDE, strict, progress or Silent())
 
@@ -76,16 +77,14 @@ def find_imagenet(data_dir: Path) -> Path:
     for place in PLACES:
         if (data_dir / place / "train").is_dir():
             return data_dir / place
-    raise ClassgrowError(
-        f"{data_dir} does not hold ImageNet: name the folder with train/<wnid>/ and val/ in it with --data."
-    )
+    raise ClassgrowError(f"{data_dir} does not hold ImageNet: name the folder that has train/<wnid>/ and val/ in it.")
 
 
 def imagenet_splits(root: Path, wnids: Sequence[str]) -> Splits:
     """The files of these classes; the validation images in class folders or flat."""
     train, test = split_folders(root)
     train_files = list_split(train, root, wnids)
-    if any(path.is_dir() for path in test.iterdir()):
+    if any(WNID.fullmatch(path.name) and path.is_dir() for path in test.iterdir()):
         return Splits(train_files, list_split(test, root, wnids))
     return Splits(train_files, list_flat(test, root, sorted(imagenet_names())).of(wnids))
 

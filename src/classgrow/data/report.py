@@ -9,8 +9,15 @@ from pathlib import Path
 from classgrow.data.cache import Source
 from classgrow.data.cache_build import estimated_bytes, gigabytes
 from classgrow.data.decode import BrokenImageError, decode
-from classgrow.data.folder import NAMED, Listing, Splits, list_splits, listed
-from classgrow.data.imagenet import IMAGENET100, MINI, find_imagenet, imagenet_splits, published_subset
+from classgrow.data.folder import NAMED, Listing, Splits, list_splits, listed, split_folders
+from classgrow.data.imagenet import (
+    IMAGENET100,
+    MINI,
+    MINI_CLASSES,
+    find_imagenet,
+    imagenet_splits,
+    published_subset,
+)
 from classgrow.data.threads import ahead, shared_pool, thread_count
 from classgrow.errors import ClassgrowError
 from classgrow.progress import Progress, Silent
@@ -55,7 +62,14 @@ class DataReport:
     @property
     def complete(self) -> bool:
         """Every class has images in both splits: the data set can be loaded."""
-        return not self.train.missing and not self.test.missing and bool(self.classes)
+        return not self.train.missing and not self.test.missing and not self.wrong_count
+
+    @property
+    def wrong_count(self) -> str:
+        """What is wrong with the number of classes, if anything."""
+        if self.dataset == MINI and len(self.classes) != MINI_CLASSES:
+            return f"{MINI} has {MINI_CLASSES} classes"
+        return "" if self.classes else "there is no folder of a class"
 
     @property
     def clean(self) -> bool:
@@ -77,7 +91,7 @@ class DataReport:
 
     def _verdict(self) -> str:
         if not self.complete:
-            return "not complete"
+            return f"not complete ({self.wrong_count})" if self.wrong_count else "not complete"
         return "complete" if self.clean else "complete, but some files will be skipped"
 
 
@@ -95,7 +109,10 @@ def inspect(
             "(other data sets are checked when they are read)."
         )
     progress = progress or Silent()
-    root, splits, classes = _listing(Path(folder), dataset)
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ClassgrowError(f"There is no folder {folder}: check the path after --from.")
+    root, splits, classes = _listing(folder, dataset)
     train, test = (
         _split_report(listing, classes, _problems(listing.sources, title, progress) if thorough else [])
         for title, listing in (("train", splits.train), ("test", splits.test))
@@ -110,7 +127,8 @@ def _listing(folder: Path, dataset: str) -> tuple[Path, Splits, tuple[str, ...]]
         return root, imagenet_splits(root, published_subset()), published_subset()
     root = folder / MINI if dataset == MINI and (folder / MINI).is_dir() else folder
     splits = list_splits(root)
-    return root, splits, tuple(sorted({*splits.train.counts(), *splits.test.counts()}))
+    named = {entry.name for part in split_folders(root) for entry in part.iterdir() if entry.is_dir()}
+    return root, splits, tuple(sorted(name for name in named if not name.startswith(".")))
 
 
 def _problems(sources: Sequence[Source], title: str, progress: Progress) -> list[tuple[str, str, bool]]:
@@ -136,25 +154,30 @@ def _check(source: Source) -> tuple[str, bool]:
 
 def _split_report(listing: Listing, classes: Sequence[str], found: list[tuple[str, str, bool]]) -> SplitReport:
     counts = listing.counts()
+    broken = {name for name, _, works in found if not works}
+    pairs = zip(listing.sources, listing.classes, strict=True)
+    usable = {label for source, label in pairs if source.name not in broken}
     return SplitReport(
         counts=counts,
         bytes=sum(source.bytes for source in listing.sources),
-        missing=tuple(name for name in classes if name not in counts),
+        missing=tuple(name for name in classes if name not in usable),
         strangers=listing.strangers,
-        broken=tuple((name, note) for name, note, usable in found if not usable),
-        converted=tuple((name, note) for name, note, usable in found if usable),
+        broken=tuple((name, note) for name, note, works in found if not works),
+        converted=tuple((name, note) for name, note, works in found if works),
     )
 
 
 def _details(part: SplitReport, named: int) -> list[str]:
     lines = []
     if part.missing:
-        lines.append(f"{len(part.missing)} classes are missing: {listed(part.missing, named)}")
+        lines.append(f"{len(part.missing)} classes have no usable image: {listed(part.missing, named)}")
     if part.broken:
         names = [f"{name} ({reason})" for name, reason in part.broken]
         lines.append(f"{len(names)} files cannot be read and will be skipped: {listed(names, named)}")
     if part.strangers:
-        lines.append(f"{len(part.strangers)} files are no images and will be skipped: {listed(part.strangers, named)}")
+        lines.append(
+            f"{len(part.strangers)} files are no images of a class and will be skipped: {listed(part.strangers, named)}"
+        )
     for note in sorted({note for _, note in part.converted}):
         names = [name for name, reason in part.converted if reason == note]
         lines.append(f"{len(names)} files are converted when read, {note}: {listed(names, named)}")

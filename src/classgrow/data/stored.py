@@ -69,9 +69,10 @@ class StoredImages:
 
     def _refuse(self) -> None:
         """Pixels have changed on disk: without its manifest the cache is built anew the next time."""
-        with self._damage:
-            (self.cache.folder / MANIFEST).unlink(missing_ok=True)
-        raise ClassgrowError(
-            f"The image cache {self.cache.folder} is damaged (a checksum differs): "
-            "start again and it is read anew from the original images."
-        )
+        way = "start again and it is read anew from the original images"
+        try:
+            with self._damage:
+                (self.cache.folder / MANIFEST).unlink(missing_ok=True)
+        except OSError:  # a cache that others keep for us
+            way = "delete it, or name another folder with CLASSGROW_CACHE"
+        raise ClassgrowError(f"The image cache {self.cache.folder} is damaged (a checksum differs): {way}.")

@@ -66,13 +66,16 @@ def find_list(folder: Path, root: Path) -> Path:
 
 def read_list(path: Path, stems: Sequence[str], wnids: Sequence[str]) -> dict[str, str]:
     """The wnid of every image the list names, by file name without suffix."""
-    rows = [re.split(r"[,\s]+", line.strip()) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    if rows and rows[0][-1].lower() in ("predictionstring", "wnid", "label", "class", "synset"):
-        rows = rows[1:]
     try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        rows = [re.split(r"[,\s]+", line.strip()) for line in lines if line.strip()]
+        if rows and rows[0][-1].lower() in ("predictionstring", "wnid", "label", "class", "synset"):
+            rows = rows[1:]
         if all(len(row) == 1 for row in rows):
             return dict(zip(stems, _in_file_order(path, [row[0] for row in rows], len(stems)), strict=True))
-        return {Path(row[0]).stem: row[1] if WNID.fullmatch(row[1]) else wnids[_number(row[1])] for row in rows}
+        return {Path(row[0]).stem: row[1] if WNID.fullmatch(row[1]) else _counted(row[1], wnids) for row in rows}
+    except UnicodeDecodeError as problem:
+        raise ClassgrowError(f"The list of validation classes {path} is no text: replace or remove it.") from problem
     except (ValueError, IndexError) as problem:
         raise ClassgrowError(
             f"The list of validation classes {path} cannot be read ({problem}): "
@@ -93,6 +96,13 @@ def _in_file_order(path: Path, words: list[str], images: int) -> list[str]:
     if unknown is not None:
         raise ValueError(f"the class number {unknown} is not explained beside it")
     return [explained[number] for number in numbers]
+
+
+def _counted(word: str, wnids: Sequence[str]) -> str:
+    number = _number(word)
+    if number >= len(wnids):
+        raise ValueError(f"the class number {number} is none of 0 to {len(wnids) - 1}")
+    return wnids[number]
 
 
 def _number(word: str) -> int:
@@ -119,5 +129,10 @@ def _from_matlab(path: Path) -> dict[int, str]:
         from scipy.io import loadmat  # type: ignore[import-untyped]
     except ImportError as problem:
         raise ClassgrowError(f"{path} needs scipy to be read: pip install scipy, or give map_clsloc.txt.") from problem
-    synsets: Any = loadmat(path, squeeze_me=True)["synsets"]
-    return {int(row["ILSVRC2012_ID"]): str(row["WNID"]) for row in synsets if int(row["num_children"]) == 0}
+    try:
+        synsets: Any = loadmat(path, squeeze_me=True)["synsets"]
+        return {int(row["ILSVRC2012_ID"]): str(row["WNID"]) for row in synsets if int(row["num_children"]) == 0}
+    except Exception as problem:  # scipy fails in many ways on broken files
+        raise ClassgrowError(
+            f"{path} is not the development kit's file of classes: copy it again, or give map_clsloc.txt."
+        ) from problem

@@ -82,6 +82,19 @@ class Group:
             raise ToldElsewhereError(problem)
         return made  # type: ignore[return-value]
 
+    def agreed(self, value: str, what: str) -> None:
+        """All processes must hold the same `value`; where one differs, all end, and the first says which."""
+        if self.count == 1:
+            return
+        mine = hashlib.blake2b(value.encode(), digest_size=8).digest()
+        told = torch.frombuffer(bytearray(mine), dtype=torch.uint8).reshape(1, -1)
+        everyone = self.gather(told, [1] * self.count)
+        other = next((rank for rank in range(self.count) if not torch.equal(everyone[rank], everyone[0])), None)
+        if other is None:
+            return
+        problem = f"Process {other + 1} of {self.count} has {what} than the first: start all with the same."
+        raise ClassgrowError(problem) if self.is_first else ToldElsewhereError(problem)
+
     def same(self, tensors: Tensors, plain: T) -> tuple[Tensors, T, bool]:
         """The first process's tensors (on the CPU) and plain values, and whether mine were others.
 

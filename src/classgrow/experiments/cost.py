@@ -71,8 +71,9 @@ def best_seconds(runs: Sequence[Outline], machine: Machine, devices: int) -> Dur
 
 def side_by_side(seconds: Iterable[float], places: int) -> float:
     """When the last of these is done: the longest first, each where there is room first."""
-    busy = [0.0] * places
-    for one in sorted(seconds, reverse=True):
+    longest_first = sorted(seconds, reverse=True)
+    busy = [0.0] * max(1, min(places, len(longest_first)))
+    for one in longest_first:
         heapq.heapreplace(busy, busy[0] + one)
     return max(busy)
 

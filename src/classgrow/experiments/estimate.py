@@ -99,14 +99,14 @@ def speeds(kinds: Iterable[Kind], output: Path) -> dict[Kind, float]:
 
 def recorded_speeds(output: Path) -> dict[Kind, float]:
     """What runs below `output` took on this machine, from their second phase on; the median of all such phases."""
-    rates: dict[Kind, list[float]] = {}
+    rates: dict[str | None, list[float]] = {}
     for path in sorted(output.glob(f"*/{RECORD_FILE}")):
         with suppress(ClassgrowError):  # a broken record says nothing
             record = read_record(path)
             if (record.hardware.cpu, record.execution.device) == (hardware().cpu, decide().device):
                 given = [phase.images_per_second for phase in record.phases[1:] if phase.images_per_second]
-                rates.setdefault(record.resolved["kind"], []).extend(given)
-    return {kind: 1 / statistics.median(given) for kind, given in rates.items() if given}
+                rates.setdefault(record.resolved.get("kind"), []).extend(given)
+    return {kind: 1 / statistics.median(rates[kind]) for kind in DATASET if rates.get(kind)}
 
 
 def training_seconds(run: Outline, speed: dict[Kind, float], phases_done: int = 0) -> float:

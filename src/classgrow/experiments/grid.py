@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from classgrow.engine.runtime import decide
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.crew import Crew, LocalCrew
 from classgrow.experiments.lock import is_locked
 from classgrow.experiments.outline import Outline, is_finished, outline
 from classgrow.experiments.tensorboard import summary_writer
 from classgrow.experiments.worker import Event, Job, record_failure
+from classgrow.records.folder import make_writable
 from classgrow.specs.spec import Spec
 
 LOOK_SECONDS = 1.0
@@ -184,8 +186,12 @@ def run_grid(
 
     A run that another process holds is left to it, looked at again later, and taken over if that process dies.
     """
+    # What is wrong for all runs is said once, before any.
     if tensorboard:
-        summary_writer()  # said once, before anything runs
+        summary_writer()
+    make_writable(output)
+    if ray is None:
+        decide(device, threads)
     runs = {run.identity: run for run in (outline(spec, data_dir) for spec in specs)}
     crew: Crew = LocalCrew(workers, threads) if ray is None else _ray_crew(ray, threads)
     if isinstance(crew, LocalCrew):

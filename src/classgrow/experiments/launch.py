@@ -75,8 +75,9 @@ def launch(words: Sequence[str], processes: int, threads: int | None = None) -> 
 
 
 def start(words: Sequence[str], place: Place, port: int, threads: int, stdin: int) -> Started:
-    environment = {
-        **os.environ,
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("TORCHELASTIC_")}
+    environment = {  # without what a torchrun around us told us: the processes have a meeting place of their own
+        **inherited,
         **place.as_environment("127.0.0.1", port),
         "OMP_NUM_THREADS": str(threads),
         LAUNCHED: "1",

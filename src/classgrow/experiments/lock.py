@@ -38,7 +38,7 @@ def is_locked(folder: Path) -> bool:
     try:
         with (folder / LOCK_FILE).open() as file:
             return not _taken(file, fcntl.LOCK_SH)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 

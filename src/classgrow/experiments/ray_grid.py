@@ -56,7 +56,7 @@ def connect(address: str) -> bool:
     except (ConnectionError, OSError, ValueError) as error:
         if address != "auto":
             raise ClassgrowError(
-                f"No Ray cluster answers at {address}: check the address (host:port), or give --ray auto to use this "
+                f"No Ray cluster answers at {address!r}: check the address (host:port), or give --ray auto to use this "
                 "machine."
             ) from error
         ray.init(include_dashboard=False, **quiet)
@@ -126,7 +126,12 @@ class RayCrew:
         if not self.tasks:
             time.sleep(seconds)  # others have what is left: nothing of ours can end
         ended, _ = self.ray.wait(list(self.tasks), timeout=seconds)
-        heard = [Event(**json.loads(line)) for line in self.ray.get(self.mailbox.take.remote())]
+        try:
+            heard = [Event(**json.loads(line)) for line in self.ray.get(self.mailbox.take.remote())]
+        except self.ray.exceptions.RayError as error:
+            raise ClassgrowError(
+                "The Ray cluster stopped answering; what was recorded is not lost: the same command goes on."
+            ) from error
         return heard + [self._end(task) for task in ended]
 
     def _end(self, task: Any) -> Event:

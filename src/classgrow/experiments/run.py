@@ -32,7 +32,7 @@ from classgrow.networks.catalogue import BY_KIND
 from classgrow.progress import Progress, Silent
 from classgrow.records import record as records
 from classgrow.records.environment import code, hardware, versions
-from classgrow.records.folder import FAILURE_FILE, run_dir
+from classgrow.records.folder import FAILURE_FILE, make_writable, run_dir
 from classgrow.records.record import RECORD_FILE, PhaseRecord, Record, RuleResult, Seconds, read_record, write_record
 from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run, resolve
 from classgrow.steps import Remember
@@ -109,6 +109,7 @@ def run_spec(
     told = (progress or Silent()) if group.is_first else Silent()
     with lost_processes_told(group.count), ExitStack() as held:
         run = group.prepared(lambda: prepare(spec, output, data_dir, told, strict))
+        group.agreed(f"{identity(run.resolved)} {run.resolved.data} {run.phases}", "other settings or other data")
 
         def begin() -> Record:
             claim_folder(run.folder)
@@ -326,13 +327,7 @@ def existing_record(run: Run) -> Record | None:
 
 def claim_folder(folder: Path) -> None:
     """Make the run's folder, or say why it cannot be."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".writable"
-        probe.touch()
-        probe.unlink(missing_ok=True)  # another process may try the same at the same moment
-    except OSError as error:
-        raise ClassgrowError(f"Cannot write to {folder} ({error.strerror}): choose another --output.") from error
+    make_writable(folder)
     strangers = [path.name for path in folder.iterdir() if path.name not in OURS and not path.name.startswith(".")]
     if strangers and not (folder / RECORD_FILE).exists():
         raise ClassgrowError(f"{folder} holds something else ({strangers[0]}): choose another --output.")

@@ -160,6 +160,7 @@ def record_failure(job: Job, text: str, detail: str) -> None:
         "detail": detail,
         "failed": now(),
     }
+    journal(job, "failed", error=text)
     with suppress(OSError, ClassgrowError):  # where even this cannot be written, the grid still says it
         job.folder.mkdir(parents=True, exist_ok=True)
         with only_one(job.folder):
@@ -169,7 +170,6 @@ def record_failure(job: Job, text: str, detail: str) -> None:
                 record = read_record(path)
                 if record.status != "finished":
                     write_record(record.model_copy(update={"status": "failed", "error": text}), path)
-        journal(job, "failed", error=text)
 
 
 def journal(job: Job, event: str, **more: Any) -> None:

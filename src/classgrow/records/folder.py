@@ -17,6 +17,17 @@ def run_dir(output: Path | str, identity: str) -> Path:
     return Path(output) / identity
 
 
+def make_writable(folder: Path) -> None:
+    """Make the folder if need be; one that cannot be written to is refused before any work is lost on it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink(missing_ok=True)  # another process may try the same at the same moment
+    except OSError as error:
+        raise ClassgrowError(f"Cannot write to {folder} ({error.strerror}): choose another --output.") from error
+
+
 def find_records(path: Path | str) -> list[Record]:
     """The records at `path`: a record file, the folder of a run, or a folder with run folders up to two levels below.
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from classgrow.errors import ClassgrowError
+from classgrow.records.consistency import contradiction
 
 FORMAT: Final = 1
 RECORD_FILE = "record.json"
@@ -156,6 +157,8 @@ def read_record(path: Path) -> Record:
     except FileNotFoundError:
         raise ClassgrowError(f"There is no record {path}: check the path or run the experiment.") from None
     except (OSError, ValueError) as error:
+        if path.name != RECORD_FILE:
+            raise ClassgrowError(f"{path} is no record of a run: give a run's folder, or a folder of runs.") from None
         raise ClassgrowError(
             f"The record {path} is broken ({error}): delete it and run the experiment again."
         ) from None
@@ -165,13 +168,16 @@ def read_record(path: Path) -> Record:
             "classgrow that wrote it, or run the experiment again."
         )
     try:
-        return Record.model_validate(content)
+        record = Record.model_validate(content)
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"]) or "the whole file"
         raise ClassgrowError(
             f"The record {path} does not fit at {place} ({error.errors()[0]['msg']}): delete it and run the "
             "experiment again."
         ) from None
+    if wrong := contradiction(record):
+        raise ClassgrowError(f"The record {path} contradicts itself ({wrong}): delete it and run the experiment again.")
+    return record
 
 
 def write_record(record: Record, path: Path) -> None:

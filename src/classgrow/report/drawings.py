@@ -47,8 +47,8 @@ def graph_figure(content: Mapping[str, Any]) -> Figure:
         0.015,
         0.025,
         f"Computed: {content['method']} on the digits, {' and '.join(content['old_classes'])} learned first, then "
-        f"{' and '.join(content['new_classes'])}; test images; strength p = exp(−d/2), d = ‖f̄ − w̄‖². "
-        f"Mean change of p: {mean_change(content):.2f}.",
+        f"{' and '.join(content['new_classes'])}, {content['epochs']} epochs each, seed {content['seed']}; "
+        f"test images; strength p = exp(−d/2), d = ‖f̄ − w̄‖². Mean change of p: {mean_change(content):.2f}.",
         fontsize=9.5,
         color=QUIET,
     )

@@ -146,6 +146,7 @@ def _ticks(axes: Axes, panel: PanelData) -> None:
     """A tick for each class count, phase or memory size; every second one where they would touch."""
     if panel.axis == "seconds":
         axes.margins(x=0.25)
+        axes.set_xlim(left=0)
         return
     places = sorted({x for series in panel.series for x in series.x})
     every = -(-len(places) // _MAX_TICKS)

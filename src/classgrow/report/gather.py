@@ -14,6 +14,7 @@ from classgrow.errors import ClassgrowError
 from classgrow.recipes import recipe_for
 from classgrow.records.official import OFFICIAL
 from classgrow.records.record import Record
+from classgrow.records.repeat import spec_of
 from classgrow.records.summary import summary
 from classgrow.report.names import dataset_title, in_order, thousands
 from classgrow.report.seeds import by_order, seeds_words
@@ -132,6 +133,14 @@ class Run:
         return self.phases_done == len(self.setting.sizes)
 
     @property
+    def standing(self) -> str:
+        """ "finished", or how far it has come."""
+        if self.complete:
+            return "finished"
+        far = f"{self.phases_done} of {len(self.setting.sizes)} phases"
+        return far if self.status == "finished" else f"{self.status}, {far}"
+
+    @property
     def pair(self) -> tuple[tuple[int, ...], int | None]:
         """Runs of two methods are compared where this agrees: the class order, and the seed unless seeds are pooled."""
         return self.class_order, None if self.seeds else self.seed
@@ -174,14 +183,6 @@ def run_of(record: Record) -> Run:
         status=record.status,
         error=record.error,
     )
-
-
-def spec_of(record: Record) -> Spec | None:
-    """The record's spec; None if this version does not know one of its settings."""
-    try:
-        return Spec.from_options(record.spec)
-    except ClassgrowError:
-        return None
 
 
 def _order_name(class_order: tuple[int, ...], given: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +12,8 @@ from pathlib import Path
 
 from classgrow.errors import ClassgrowError
 from classgrow.records.folder import find_failures, find_record_files
-from classgrow.records.record import read_record
+from classgrow.records.official import official_records
+from classgrow.records.record import Record, read_record
 from classgrow.report.comparisons import comparison_tables
 from classgrow.report.figures import write_figure
 from classgrow.report.gather import Run, gather, run_of
@@ -28,7 +28,6 @@ MARKER = "classgrow-report.json"
 """A folder with this file is a report, and may be replaced by a newer one."""
 PARTS = (MARKER, "index.html", "tables", "figures", "runs")
 MOST_OWN_FIGURES = 16
-_SAFE = re.compile(r"[0-9A-Za-z_-]+")
 
 
 @dataclass(frozen=True)
@@ -47,9 +46,10 @@ class ReportSummary:
         return self.output / "index.html"
 
 
-def make_report(path: Path | str, output: Path | str) -> ReportSummary:
+def make_report(path: Path | str, output: Path | str, authors: bool = False) -> ReportSummary:
     """Read the records at `path` and write the report into `output`.
 
+    `authors`: with the results that FGP's authors published, as if they were runs, and named as theirs.
     A report that is there already is replaced, in one go at the end; a folder that holds anything else is refused.
     A record that cannot be read is named in the report and does not stop it; if none can, that is a ClassgrowError.
     """
@@ -59,7 +59,7 @@ def make_report(path: Path | str, output: Path | str) -> ReportSummary:
     with _draft_beside(output) as draft:
         for name in ("tables", "figures", "runs"):
             (draft / name).mkdir()
-        runs, problems = write_runs(files, draft / "runs")
+        runs, problems = write_runs(files, official_records() if authors else [], draft / "runs")
         problems += find_failures(path)
         pictures, broken = write_toys(Path(path), draft / "figures")
         content = write_content(runs, [*problems, *broken], pictures, draft)
@@ -95,18 +95,16 @@ def check_output(output: Path) -> None:
         raise ClassgrowError(f"{output} holds something that is not a report: choose another --output.")
 
 
-def write_runs(files: list[Path], folder: Path) -> tuple[list[Run], list[str]]:
+def write_runs(files: list[Path], others: list[Record], folder: Path) -> tuple[list[Run], list[str]]:
     """A page for each record, one at a time: of a record only its few numbers stay in memory."""
     best: dict[str, Run] = {}
     problems = []
-    for file in files:
+    found: list[Path | Record] = [*files, *others]
+    for one in found:
         try:
-            record = read_record(file)
+            record = read_record(one) if isinstance(one, Path) else one
         except ClassgrowError as error:
             problems.append(str(error))
-            continue
-        if not _SAFE.fullmatch(record.identity):  # it becomes a file name
-            problems.append(f"The record {file} has the odd identity {record.identity!r}: run the experiment again.")
             continue
         run = run_of(record)
         known = best.get(run.identity)

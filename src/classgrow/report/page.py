@@ -49,9 +49,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "number": number,
+        "number": lambda value, digits=1: number(value, digits).replace("-", "−"),
         "signed": lambda value: signed(value).replace("-", "−"),
-        "percent": lambda value: number(None if value is None else 100 * value),
+        "percent": lambda value: number(None if value is None else 100 * value).replace("-", "−"),
         "label": label,
         "dataset": dataset_title,
         "duration": duration,
@@ -90,7 +90,7 @@ def index_page(content: Content) -> str:
             blocks=blocks,
             runs=sorted(runs, key=_run_order),
             complete=[run for run in runs if run.complete],
-            failed=[run for run in runs if run.status == "failed"],
+            failed=[run for run in runs if not run.complete and run.status == "failed"],
             unfinished=[run for run in runs if not run.complete and run.status != "failed"],
             methods=len({run.method for run in runs}),
             seconds=sum(run.seconds or 0 for run in runs),

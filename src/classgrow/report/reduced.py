@@ -59,7 +59,8 @@ def part_of_paper(item: Item, runs: Iterable[Run]) -> Part:
 def part_of_setting(setting: Setting, names: Iterable[str], methods: Iterable[str]) -> Part:
     """The named items in reduced form, where a setting that the paper does not have is a smaller one of theirs and a
     method of theirs was run. Phases of five classes belong to the appendix."""
-    found = [_twin(name, setting) for name in names]
+    larger_start = len(setting.sizes) > 1 and setting.sizes[0] > setting.sizes[1]
+    found = [_twin(name, setting) for name in names if larger_start or name != "figure5"]  # it starts from 50
     shown = [item for item in found if _is_smaller(setting, item) and set(item.methods) & set(methods)]
     return Part(tuple(item.name for item in shown), bool(shown))
 

@@ -11,11 +11,11 @@ import numpy as np
 from classgrow import metrics
 from classgrow.records.official import OFFICIAL
 from classgrow.records.record import Record, RuleName
+from classgrow.records.repeat import repeat_command
 from classgrow.records.summary import RunSummary, summary
 from classgrow.report.formula import symbols
-from classgrow.report.gather import Run, run_of, spec_of
+from classgrow.report.gather import Run, run_of
 from classgrow.report.pixels import matrix_uri
-from classgrow.specs.spec import command
 
 RULE_TITLES: dict[RuleName, str] = {
     "nearest": "nearest class mean",
@@ -36,13 +36,12 @@ class Line:
 
 def run_view(record: Record, run: Run | None = None) -> dict[str, Any]:
     """Everything the template needs; None and empty lists where a record has nothing."""
-    spec = spec_of(record)
     summaries = [summary(record, rule) for rule in RULE_TITLES if _has(record, rule)]
     return {
         "record": record,
         "symbols": symbols(record.method.formula, record.method.rule),
         "run": run or run_of(record),
-        "command": command(spec) if spec is not None and record.code != OFFICIAL else None,
+        "command": repeat_command(record) if record.code != OFFICIAL else None,
         "rules": [(RULE_TITLES[one.rule], one.rule == record.headline, one) for one in summaries],
         "lines": [_line(one, record) for one in summaries],
         "matrix": accuracy_matrix(record),

@@ -46,7 +46,9 @@ TOY_FIGURES: dict[str, Toy] = {
     "drawings": Toy(
         "graph.json",
         {"figure1": lambda _: overview_figure(), "figure2": graph_figure},
-        lambda content: f"The graph is computed from a small {content['method']} model of digits, before and after.",
+        lambda content: (
+            f"Figure 2 is computed from a small {content['method']} model of digits; figure 1 is a drawing."
+        ),
     ),
     "mnist": Toy(
         "mnist.json",

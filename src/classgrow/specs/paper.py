@@ -135,9 +135,10 @@ def specs_of(item: Item, reduction: Reduction | None = None) -> tuple[Spec, ...]
     asked = [one for one in item.settings if reduction.datasets is None or one.dataset in reduction.datasets]
     settings = [setting for one in asked if (setting := one.reduced(reduction)) is not None]
     if asked and not settings:
+        first = reduction.first or asked[0].first
+        way = f"lower --first {first}" if reduction.first else "add --first and --step"
         raise ClassgrowError(
-            f"{item.name} starts from {asked[0].first} classes and only {reduction.classes} are asked for: "
-            "add --first and --step."
+            f"{item.name} starts from {first} classes and only {reduction.classes} are asked for: {way}."
         )
     orders = PUBLISHED if reduction.orders is None else reduction.orders
     return tuple(
@@ -146,6 +147,15 @@ def specs_of(item: Item, reduction: Reduction | None = None) -> tuple[Spec, ...]
         for method in item.methods
         for order in orders
     )
+
+
+def words_for(items: Iterable[Item], reduction: Reduction) -> str:
+    """What is shortened, in plain words, and which settings no longer fit and are left out."""
+    settings = dict.fromkeys(setting for item in items for setting in item.settings)
+    asked = [one for one in settings if reduction.datasets is None or one.dataset in reduction.datasets]
+    gone = sorted({one.first for one in asked if one.reduced(reduction) is None})
+    left_out = f"without the settings that start from {' or '.join(map(str, gone))} classes" if gone else ""
+    return f"{reduction.words()}; {left_out}" if left_out else reduction.words()
 
 
 def all_specs(items: Iterable[Item] | None = None, reduction: Reduction | None = None) -> tuple[Spec, ...]:

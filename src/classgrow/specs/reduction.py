@@ -81,10 +81,12 @@ class Reduction:
     def _order_words(self) -> str:
         if self.orders is None:
             return ""
-        count = len(self.orders)
-        if set(self.orders) <= set(PUBLISHED):
-            return f"{count} of 5 class orders"
-        return f"{count} class order{'s' if count > 1 else ''} of our own"
+        published = [order for order in self.orders if order in PUBLISHED]
+        own = len(self.orders) - len(published)
+        parts = [f"{len(published)} of 5 class orders"] if published else []
+        if own:
+            parts.append(f"{own} {'' if published else f'class order{plural(own)} '}of our own")
+        return " and ".join(parts)
 
     def _epoch_words(self) -> str:
         if self.profile == "matched":
@@ -146,6 +148,10 @@ class PaperSetting:
             epochs=reduction.epochs,
             classes=None if self.classes == PAPER_CLASSES else self.classes,
         )
+
+
+def plural(count: int) -> str:
+    return "" if count == 1 else "s"
 
 
 def check_datasets(reduction: Reduction) -> None:

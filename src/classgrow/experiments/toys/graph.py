@@ -38,6 +38,8 @@ def feature_graph(
     return {
         "what": "Bipartite graph of features and old-class embeddings before and after an update (digits)",
         "method": method,
+        "seed": seed,
+        "epochs": learner.recipe.first.epochs,
         "objective": learner.method.formula,
         "old_classes": [label.name for label in samples.classes[:OLD]],
         "new_classes": [label.name for label in samples.classes[OLD : OLD + NEW]],
