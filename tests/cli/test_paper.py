@@ -70,15 +70,17 @@ def test_speed_is_measured_once_and_kept(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_recorded_runs_tell_the_speed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The median over phases from the second on; other machines and broken records do not count."""
+    """The median over phases from the second on; other machines, other threads and broken records do not count."""
     monkeypatch.setattr(estimate, "step_seconds", lambda kind: 0.5)
     record = run_spec(Spec(dataset="digits", classes=6, memory=20, epochs=1), tmp_path).record
     for name, rates, cpu in (("a", [900, 100, 300], None), ("b", [900, 500], None), ("c", [900, 7], "another")):
         phases = [replace_rate(phase, rate) for phase, rate in zip(record.phases, rates, strict=False)]
         hardware = record.hardware.model_copy(update={"cpu": cpu} if cpu else {})
         (tmp_path / "runs" / name).mkdir(parents=True)
-        changed = record.model_copy(update={"phases": phases, "hardware": hardware})
+        changed = record.model_copy(update={"phases": phases, "confusion": None, "hardware": hardware})
         write_record(changed, tmp_path / "runs" / name / RECORD_FILE)
+    others = record.execution.model_copy(update={"threads": record.execution.threads + 1})
+    write_record(record.model_copy(update={"execution": others}), tmp_path / "runs" / "e" / RECORD_FILE)
     (tmp_path / "runs" / "d").mkdir()
     (tmp_path / "runs" / "d" / RECORD_FILE).write_text("{")
     assert estimate.speeds(["digits"], tmp_path / "runs") == {"digits": 1 / 300}

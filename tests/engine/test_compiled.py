@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -31,10 +32,20 @@ def test_only_long_runs_of_large_networks_are_compiled(monkeypatch: pytest.Monke
 
 
 def test_without_a_compiler_the_run_is_not_compiled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled.shutil, "which", lambda name: None)
+    monkeypatch.setattr(compiled, "works", lambda name: False)
     decision, problem = decide_compile("on", "resnet32", 10**6, "cpu")
     assert not decision
     assert problem is not None and "install g++" in problem
+
+
+def test_a_compiler_must_work_not_only_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that fails at everything, one that takes everything, and a name nobody has."""
+    for name, command in (("broken", "exit 1"), ("fine", "exit 0")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{command}\n")
+        (tmp_path / name).chmod(0o755)
+    for name, found in (("broken", None), ("fine", str(tmp_path / "fine")), ("absent", None)):
+        monkeypatch.setenv("CXX", str(tmp_path / name))
+        assert compiled.compiler() == found
 
 
 def training(network: Network, execution: Execution, batch_size: int) -> Training:

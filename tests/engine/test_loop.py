@@ -166,8 +166,8 @@ def test_student_and_teacher_are_forwarded_once_and_the_teacher_without_gradient
         return CrossEntropy()(view)
 
     teacher = copy.deepcopy(training.network).eval()
-    teacher.register_forward_hook(lambda *_: calls.append("teacher"))
-    training.network.register_forward_hook(lambda *_: calls.append("student"))
+    teacher.backbone.register_forward_hook(lambda *_: calls.append("teacher"))
+    training.network.backbone.register_forward_hook(lambda *_: calls.append("student"))
     one = replace(training, teacher=teacher, objective=objective, counts=ClassCounts(1, 1), blocks=(1, 1))
     one.loss(torch.zeros(2, 1, 4, 4), torch.tensor([0, 1])).backward()  # type: ignore[no-untyped-call]
     assert sorted(calls) == ["student", "teacher"]

@@ -13,6 +13,7 @@ import torch
 
 from classgrow.data.digits import load_digits
 from classgrow.data.labelled import ArrayStore, ClassLabel, Dataset, LabelledImages
+from classgrow.engine.compiled import Compile
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
 from classgrow.experiments import run as running
@@ -242,6 +243,34 @@ def test_a_checkpoint_without_its_record_is_not_trusted(tmp_path: Path, whole: d
     assert without_times(go(tmp_path, progress=quiet).record) == whole
     assert said == ["The checkpoint belongs to a record that is gone: the run starts again."]
     short = read_record(folder / RECORD_FILE)
-    write_record(short.model_copy(update={"phases": short.phases[:1]}), folder / RECORD_FILE)
+    write_record(short.model_copy(update={"phases": short.phases[:1], "confusion": None}), folder / RECORD_FILE)
     with pytest.raises(ClassgrowError, match="is of another phase than its record: delete the folder"):
         go(tmp_path, resume=True)
+
+
+ALONE = Execution(device="cpu", threads=1)
+GOING_ON: dict[str, tuple[dict[str, Any], dict[str, Any], Compile, dict[str, Any], str]] = {
+    "as begun": ({"compiled": True}, {}, "auto", {"compiled": True}, ""),
+    "other threads": ({"threads": 1}, {"threads": 2}, "auto", {"threads": 1}, "as it was begun: on cpu, threads: 1."),
+    "a device that is not here": ({"device": "xpu"}, {}, "auto", {"device": "cpu"}, "begun on xpu, which is not here"),
+    "more processes": ({"threads": 2}, {"processes": 2}, "auto", {"processes": 2}, ""),
+    "compiling forbidden": ({"compiled": True}, {}, "off", {"compiled": False}, "without being compiled"),
+    "compiling too late": ({}, {}, "on", {"compiled": False}, "as it was begun, not compiled"),
+}
+
+
+@pytest.mark.parametrize("name", GOING_ON)
+def test_a_run_goes_on_as_it_was_begun_or_says_why_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, asked, wish, expected, words = GOING_ON[name]
+    said: list[str] = []
+    monkeypatch.setattr(Silent, "say", lambda self, text: said.append(text))
+    monkeypatch.setattr(running, "compiler_found", lambda: True)
+    result = running.gone_on(replace(ALONE, **begun), replace(ALONE, **asked), wish, Silent())
+    assert result == replace(ALONE, **expected)
+    assert len(said) == bool(words) and words in " ".join(said)
+
+
+def test_a_compiled_run_goes_on_where_there_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "compiler_found", lambda: False)
+    begun = replace(ALONE, compiled=True)
+    assert running.gone_on(begun, begun, "auto", Silent()) == ALONE

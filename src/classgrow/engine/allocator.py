@@ -7,6 +7,8 @@ import platform
 from functools import cache
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # mallopt's names, from malloc.h
+THRESHOLDS = (2**30, 2**25)
+"""Blocks up to so many bytes are kept; older versions take no more than the second, enough for our largest (8 MB)."""
 LARGEST = 2**31 - 1
 HUGE_PAGE = 14  # madvise's name for it, from sys/mman.h
 PAGE = 2**21
@@ -24,7 +26,8 @@ def keep_freed_memory() -> bool:
     if platform.libc_ver()[0] != "glibc":
         return False
     library = ctypes.CDLL(None)
-    if not (library.mallopt(MMAP_THRESHOLD, 2**30) and library.mallopt(TRIM_THRESHOLD, LARGEST)):
+    kept = any(library.mallopt(MMAP_THRESHOLD, size) for size in THRESHOLDS)
+    if not (kept and library.mallopt(TRIM_THRESHOLD, LARGEST)):
         return False
     library.malloc.restype = ctypes.c_void_p
     library.malloc.argtypes = (ctypes.c_size_t,)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Literal
@@ -18,9 +19,20 @@ REPAID_AFTER = {"resnet32": 100_000, "resnet18": 60_000}
 
 
 def compiler() -> str | None:
-    """The C++ compiler at hand, which compiled CPU code needs."""
-    names = (os.environ.get("CXX"), "g++", "clang++", "c++", "cl")
-    return next((name for name in names if name and shutil.which(name)), None)
+    """The C++ compiler that PyTorch builds CPU code with, if it is there and works."""
+    name = os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")
+    return name if works(name) else None
+
+
+@cache
+def works(compiler: str) -> bool:
+    """Whether a small program gets past it."""
+    words = [compiler, "-x", "c++", "-fsyntax-only", "-"]
+    program = b"#include <vector>\nint main() { return 0; }\n"
+    try:
+        return subprocess.run(words, input=program, capture_output=True, timeout=60).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
 
 
 def compiler_found() -> bool:
@@ -31,7 +43,7 @@ def decide_compile(wish: Compile, backbone: str, planned_images: int, device: st
     """Whether to compile, and one line to tell where a wish cannot be met. Decided once per run and stored."""
     wanted = wish == "on" or (wish == "auto" and planned_images >= REPAID_AFTER.get(backbone, planned_images + 1))
     if wanted and device == "cpu" and not compiler_found():
-        return False, "No C++ compiler was found, so the run is not compiled; install g++ to make it faster."
+        return False, "No working C++ compiler was found, so the run is not compiled; install g++ to make it faster."
     return wanted and device != "mps", None
 
 

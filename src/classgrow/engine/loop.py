@@ -107,7 +107,7 @@ class Training:
         teacher: Outputs | None = None
         if self.teacher is not None:
             with torch.no_grad():
-                teacher = self.teacher(images)
+                teacher = self.answers(self.teacher, self.teacher.backbone, images)
         view = BatchView(labels, self.student(images), teacher, self.counts, self.blocks)
         loss = torch.zeros((), device=images.device, dtype=view.student.logits.dtype)
         terms = [(weight, total, number) for weight, total, number in self.objective(view)]
@@ -129,10 +129,16 @@ class Training:
 
     def forward(self, images: Tensor) -> Outputs:
         share = len(range(self.runtime.rank, self.recipe.batch_size, self.runtime.processes))
+        backbone: Callable[[Tensor], Tensor] = self.network.backbone
         if self.runtime.execution.compiled and len(images) == share:
-            return self.network.head(self.runtime.compiled(self.network.backbone)(images))
-        outputs: Outputs = self.network(images)
-        return outputs
+            backbone = self.runtime.compiled(self.network.backbone)
+        return self.answers(self.network, backbone, images)
+
+    def answers(self, network: Network, backbone: Callable[[Tensor], Tensor], images: Tensor) -> Outputs:
+        """The backbone in the run's precision; the head, and losses after it, in that of the images."""
+        with self.runtime.precision():
+            features = backbone(images)
+        return network.head(features.to(images.dtype))
 
     @cached_property
     def _shared(self) -> nn.Module:

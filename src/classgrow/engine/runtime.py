@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +26,8 @@ class Execution:
     threads: int = 1
     processes: int = 1
     compiled: bool = False
+    mixed: bool = False
+    """Convolutions in bfloat16; decided by the device."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -34,14 +37,22 @@ def decide(device: str = "auto", threads: int | None = None, compiled: bool = Fa
     """Choose a device (cuda, then mps, then cpu) and the number of threads; several processes share the cores."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    try:
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ClassgrowError(f"The device {device!r} is not available here: choose --device auto or cpu.") from error
+    if not is_available(device):
+        raise ClassgrowError(f"The device {device!r} is not available here: choose --device auto or cpu.")
     if processes > 1 and device not in ("cpu", "cuda"):
         raise ClassgrowError(f"Several processes train on cpu or cuda, not on {device}: give --device cpu.")
     share = torch.get_num_threads() if processes == 1 else max(1, cores() // here().local_processes)
-    return Execution(device, threads or share, processes, compiled)
+    mixed = device == "cuda" and torch.cuda.is_bf16_supported()  # it needs no scaling of losses, unlike float16
+    return Execution(device, threads or share, processes, compiled, mixed)
+
+
+def is_available(device: str) -> bool:
+    """Whether this machine has such a device."""
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError):
+        return False
+    return True
 
 
 class Runtime:
@@ -70,6 +81,10 @@ class Runtime:
     @property
     def processes(self) -> int:
         return self.execution.processes
+
+    def precision(self) -> AbstractContextManager[Any]:
+        """Inside, convolutions are computed in bfloat16 if the run is mixed; nothing is stored so."""
+        return torch.autocast(self.device.type, torch.bfloat16) if self.execution.mixed else nullcontext()
 
     def sums_over_processes(self, counts: Sequence[Tensor | float]) -> Sequence[Tensor | float]:
         """The sum of each count over all processes, in one exchange."""

@@ -20,6 +20,7 @@ from classgrow.errors import ClassgrowError
 from classgrow.experiments.outline import KNOWN, Outline
 from classgrow.methods import build_method
 from classgrow.networks.catalogue import BY_KIND, build_backbone
+from classgrow.networks.fused import for_evaluation
 from classgrow.networks.network import Network
 from classgrow.progress import Silent
 from classgrow.recipes import Kind, Schedule, inputs_for, recipe_for
@@ -50,7 +51,7 @@ def step_seconds(kind: Kind) -> float:
         backbone = build_backbone(BY_KIND[kind], channels, method.last_relu)
         network = Network(backbone, method.head.build(int(backbone.features)))  # type: ignore[arg-type]
         network.head.grow(10)
-        teacher = frozen_copy(network)
+        teacher = for_evaluation(frozen_copy(network))
         network.head.grow(10)
     runtime = Runtime(decide())
     recipe = recipe_for(method.recipe, kind)
@@ -98,12 +99,16 @@ def speeds(kinds: Iterable[Kind], output: Path) -> dict[Kind, float]:
 
 
 def recorded_speeds(output: Path) -> dict[Kind, float]:
-    """What runs below `output` took on this machine, from their second phase on; the median of all such phases."""
+    """What runs below `output` took on this machine, executed as a new one would be, from their second phase on; the
+    median of all such phases."""
+    usual = decide()
     rates: dict[str | None, list[float]] = {}
     for path in sorted(output.glob(f"*/{RECORD_FILE}")):
         with suppress(ClassgrowError):  # a broken record says nothing
             record = read_record(path)
-            if (record.hardware.cpu, record.execution.device) == (hardware().cpu, decide().device):
+            how = record.execution
+            same = (how.device, how.threads, how.processes) == (usual.device, usual.threads, 1)
+            if same and record.hardware.cpu == hardware().cpu:
                 given = [phase.images_per_second for phase in record.phases[1:] if phase.images_per_second]
                 rates.setdefault(record.resolved.get("kind"), []).extend(given)
     return {kind: 1 / statistics.median(rates[kind]) for kind in DATASET if rates.get(kind)}

@@ -17,10 +17,10 @@ from classgrow.checkpoint import CheckpointFile
 from classgrow.data.catalogue import load
 from classgrow.data.labelled import Dataset, LabelledImages
 from classgrow.data.scenario import Scenario
-from classgrow.engine.compiled import Compile, decide_compile
+from classgrow.engine.compiled import Compile, compiler_found, decide_compile
 from classgrow.engine.group import Group, join, lost_processes_told
 from classgrow.engine.resident import resident
-from classgrow.engine.runtime import Execution, decide
+from classgrow.engine.runtime import Execution, decide, is_available
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.lock import LOCK_FILE, only_one
 from classgrow.experiments.plan import budget_of, method_of, planned_images
@@ -143,10 +143,9 @@ def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress
         )
     if record is None:
         record = new_record(run, chosen_execution(run, execution, wish, progress))
-    elif record.execution.processes != execution.processes:
-        # Another number of processes is another way to execute: its threads and device come with it.
-        changed = replace(execution, compiled=record.execution.compiled)
-        record = record.model_copy(update={"execution": records.Execution(**changed.as_json())})
+    else:
+        as_now = gone_on(Execution(**record.execution.model_dump()), execution, wish, progress)
+        record = record.model_copy(update={"execution": records.Execution(**as_now.as_json())})
     record = record.model_copy(
         update={
             "phases_planned": run.phases,
@@ -158,6 +157,28 @@ def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress
     )
     write_record(record, run.folder / RECORD_FILE)
     return record
+
+
+def gone_on(begun: Execution, asked: Execution, wish: Compile, progress: Progress) -> Execution:
+    """How a run goes on: as it was begun, but for what this machine lacks or the user forbids; any difference is
+    said."""
+    result = begun
+    if begun.processes != asked.processes:  # another way to execute: threads and device come with it
+        result = replace(asked, compiled=begun.compiled)
+    elif not is_available(begun.device):
+        progress.say(f"The run was begun on {begun.device}, which is not here: it goes on on {asked.device}.")
+        result = replace(asked, compiled=begun.compiled)
+    elif (begun.device, begun.threads) != (asked.device, asked.threads):
+        progress.say(f"The run goes on as it was begun: on {begun.device}, threads: {begun.threads}.")
+    if result.compiled and wish == "off":
+        progress.say("The run goes on without being compiled.")
+        return replace(result, compiled=False)
+    if not result.compiled and wish == "on":
+        progress.say("The run goes on as it was begun, not compiled.")
+    if result.compiled and result.device == "cpu" and not compiler_found():
+        progress.say("No working C++ compiler was found: the run goes on without being compiled.")
+        return replace(result, compiled=False)
+    return result
 
 
 def check_memory(method: Method, resolved: ResolvedSpec) -> None:

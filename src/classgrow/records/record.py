@@ -93,6 +93,7 @@ class Execution(_Part):
     threads: int
     processes: int = 1
     compiled: bool = False
+    mixed: bool = False
 
 
 class Versions(_Part):
