@@ -44,13 +44,14 @@ class PlainImages(Dataset[tuple[Tensor, int]]):
 
 
 class ReferenceLoop:
-    """`forwards` = 2: FGP as released; 1: a distillation method that forwards once (iCaRL's loss)."""
+    """`forwards` = 2: FGP as released; 1: a distillation method that forwards once (iCaRL's loss), or without a
+    `teacher` one that learns from labels alone."""
 
-    def __init__(self, images: int, forwards: int) -> None:
+    def __init__(self, images: int, forwards: int, teacher: bool = True) -> None:
         draw = np.random.default_rng(0)
         pixels = draw.integers(0, 256, (images, 32, 32, 3), dtype=np.uint8)
         self.data = PlainImages(pixels, draw.integers(0, SEEN, images))
-        self.forwards = forwards
+        self.forwards, self.teacher = forwards, teacher
         self.backbone, self.head = resnet32(), nn.Linear(64, SEEN)
         self.old_backbone = copy.deepcopy(self.backbone).eval().requires_grad_(False)
         self.old_head = copy.deepcopy(self.head).requires_grad_(False)
@@ -70,6 +71,8 @@ class ReferenceLoop:
     def loss(self, images: Tensor, labels: Tensor) -> Tensor:
         logits = self.head(self.backbone(images))
         targets = functional.one_hot(labels, SEEN).float()
+        if not self.teacher:
+            return functional.binary_cross_entropy_with_logits(logits, targets)
         with torch.no_grad():
             old_features = self.old_backbone(images)
             old_logits = self.old_head(old_features)

@@ -24,6 +24,7 @@ def write_records(folder: Path) -> None:
 
     from classgrow.records.official import official_records
     from classgrow.records.record import RECORD_FILE, PhaseRecord, RuleResult, Seconds, write_record
+    from classgrow.specs.orders import published_orders
 
     draw = np.random.default_rng(0)
     model = official_records()[0]
@@ -48,6 +49,7 @@ def write_records(folder: Path) -> None:
         method, order, seed = methods[number % 10], str(number // 10 % 5), number // 50
         spec = {**model.spec, "method": method, "order": order, "seed": seed, "step": STEP, "first": STEP}
         resolved = {**model.resolved, "method": method, "seed": seed, "sizes": [STEP] * PHASES}
+        resolved["order"] = list(published_orders()[order])
         record = model.model_copy(
             update={
                 "identity": f"{number:012x}",

@@ -211,8 +211,15 @@ def _matched(recipe: Recipe, epochs: int) -> Recipe:
 
 
 _HOU19: dict[Kind, dict[str, float]] = {"digits": {"base": 5.0}, "cifar": {"base": 5.0}, "imagenet": {"base": 10.0}}
-METHOD_OPTIONS: dict[str, dict[Kind, dict[str, float]]] = {"lucir": _HOU19, "mnemonics": _HOU19}
-"""Arguments of a method's factory that its paper changes with the data set (Hou19: base is lambda_base)."""
+_ICARL: dict[Kind, dict[str, float]] = {"cifar": {"outputs": 100}, "imagenet": {"outputs": 100}}
+METHOD_OPTIONS: dict[str, dict[Kind, dict[str, float]]] = {
+    "lucir": _HOU19,
+    "mnemonics": _HOU19,
+    "icarl": _ICARL,
+    "norm-icarl": _ICARL,
+}
+"""Arguments of a method's factory that change with the data set: lambda_base of Hou19; the least number of outputs that
+iCaRL's mean is over, to which its learning rate belongs."""
 
 
 def method_options(method: str, kind: Kind) -> dict[str, float]:

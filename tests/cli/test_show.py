@@ -17,7 +17,7 @@ def test_a_run_for_people(classgrow, finished: tuple[Path, str]) -> None:  # typ
     facts = dict(line.split(":", 1) for line in done.stdout.splitlines()[:11])
     assert facts["objective"].strip() == record.method.formula
     assert "finished, 2 of 2 phases" in facts["run"]
-    assert facts["data"].strip() == "digits, classes per phase 3 x 2, seed 1"
+    assert facts["data"].strip() == "digits, classes per phase 3 x 2, class order natural, seed 1"
     assert facts["memory"].strip() == "50 exemplars in total, by herding"
     assert record.hardware.cpu in facts["hardware"] and "1 thread" in facts["hardware"]
     assert facts["repeat"].strip() == (

@@ -53,6 +53,8 @@ def test_binary_cross_entropy_is_a_mean_over_batch_and_classes(make_view: MakeVi
     assert float(total) == pytest.approx(6 * LN2)
     ((_, total, count),) = BinaryCrossEntropy(class_sum=True)(make_view([0, 2], says([[0.0] * 3] * 2)))
     assert (float(total), count) == (pytest.approx(6 * LN2), 2.0)
+    counts = [BinaryCrossEntropy(outputs=least)(make_view([0, 2], says([[0.0] * 3] * 2)))[0][2] for least in (2, 100)]
+    assert counts == [6.0, 200.0]  # never over fewer outputs than there are
 
 
 def test_the_teacher_answers_for_old_classes(make_view: MakeView, value_of: ValueOf) -> None:

@@ -72,6 +72,7 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
     """What a run was, on what it ran, and how to repeat it: (name, text) in reading order."""
     from classgrow.cli.live import clock_text
     from classgrow.records.repeat import repeat_command
+    from classgrow.records.summary import order_name
 
     resolved, machine, versions = record.resolved, record.hardware, record.versions
     recipe = resolved["recipe"]
@@ -85,7 +86,11 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
         ("objective", record.method.formula),
         ("steps", "; ".join(record.method.steps)),
         ("rule", record.method.rule),
-        ("data", f"{resolved['dataset']}, classes per phase {sizes_text(record.phase_sizes)}, seed {record.seed}"),
+        (
+            "data",
+            f"{resolved['dataset']}, classes per phase {sizes_text(record.phase_sizes)}, class order "
+            f"{order_name(record)}, seed {record.seed}",
+        ),
         ("memory", memory_text(resolved)),
         (
             "recipe",

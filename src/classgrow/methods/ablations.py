@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from classgrow.method import Method
@@ -41,7 +42,12 @@ def named(name: str, method: Method) -> Method:
     return replace(method, name=name, source=replace(method.source, departures=departures))
 
 
-ABLATIONS = {
+def norm_icarl(outputs: float = 1) -> Method:
+    """iCaRL with FGP's head."""
+    return named("norm-icarl", replace(icarl(outputs), head=RectifiedCosineHead(reserve=True)))
+
+
+ABLATIONS: dict[str, Callable[..., Method]] = {
     "fgp-ce": lambda: fgp_with("fgp-ce", CrossEntropy() + graph),
     "fgp-cosine": lambda: named("fgp-cosine", replace(fgp(), head=CosineHead(restart_scale=True))),
     "fgp-uniform": lambda: fgp_with("fgp-uniform", bce + flat_graph),
@@ -49,5 +55,5 @@ ABLATIONS = {
     "fgp-dist-kl": lambda: fgp_with("fgp-dist-kl", bce + SoftmaxDistillation(temperature=2.0, relative=True)),
     "fgp-dist-lucir": lambda: fgp_with("fgp-dist-lucir", bce + less_forget),
     "fgp-dist-bce-weighted": lambda: fgp_with("fgp-dist-bce-weighted", bce + edges),
-    "norm-icarl": lambda: named("norm-icarl", replace(icarl(), head=RectifiedCosineHead(reserve=True))),
+    "norm-icarl": norm_icarl,
 }

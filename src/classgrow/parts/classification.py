@@ -31,11 +31,12 @@ class BinaryCrossEntropy(Term):
     """BCE between sigmoid(logit) and its target, averaged over the batch and over classes.
 
     Reserved outputs (classes not seen yet) take part with target 0, as in iCaRL's code: the mean is then over all
-    classes there will ever be. `class_sum` divides by the batch alone, as FGP's Eq. 6 is printed (needs lr / n).
+    classes there will ever be. `outputs`: the mean is over so many at least, as if the rest had no loss. `class_sum`
+    divides by the batch alone, as FGP's Eq. 6 is printed (needs lr / n).
     """
 
-    def __init__(self, targets: Targets = labels_only, class_sum: bool = False) -> None:
-        self.targets, self.class_sum = targets, class_sum
+    def __init__(self, targets: Targets = labels_only, class_sum: bool = False, outputs: float = 1) -> None:
+        self.targets, self.class_sum, self.outputs = targets, class_sum, outputs
         self.heeds_teacher = targets is not labels_only
         self.formula = "BCE(σ(a), y)" if targets is labels_only else "BCE(σ(a), [σ(a*)_old, y_new])"
 
@@ -46,7 +47,7 @@ class BinaryCrossEntropy(Term):
             logits = torch.cat((logits, reserved), dim=1)
             targets = functional.pad(targets, (0, reserved.shape[1]))
         total = functional.binary_cross_entropy_with_logits(logits, targets, reduction="sum")
-        return total, float(len(logits) if self.class_sum else logits.numel())
+        return total, float(len(logits) * (1 if self.class_sum else max(logits.shape[1], self.outputs)))
 
 
 class CrossEntropy(Term):

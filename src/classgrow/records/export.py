@@ -11,6 +11,7 @@ from classgrow import metrics
 from classgrow.errors import ClassgrowError
 from classgrow.records.folder import find_records
 from classgrow.records.record import PhaseRecord, Record, RuleName
+from classgrow.records.summary import order_name
 
 if TYPE_CHECKING:
     import pandas
@@ -105,7 +106,7 @@ def _run_columns(record: Record) -> dict[str, Any]:
         "first": sizes[0],
         "step": sizes[1] if len(sizes) > 1 else None,
         "classes": sum(sizes),
-        "order": spec.get("order"),
+        "order": order_name(record),
         "seed": record.seed,
         "epochs": resolved.get("recipe", {}).get("first", {}).get("epochs"),
         "selection": resolved.get("selection"),

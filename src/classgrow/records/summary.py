@@ -8,6 +8,7 @@ from typing import get_args
 from classgrow import metrics
 from classgrow.errors import ClassgrowError
 from classgrow.records.record import Record, RuleName
+from classgrow.specs.orders import published_orders
 
 
 @dataclass(frozen=True)
@@ -47,3 +48,17 @@ def summary(record: Record, rule: RuleName | None = None) -> RunSummary:
         curve=tuple(curve),
         phase_accuracies=tuple(phases),
     )
+
+
+def class_order_of(record: Record) -> tuple[int, ...]:
+    """The numbers of the classes in the order they are learned."""
+    return tuple(record.resolved.get("order") or record.class_ids)
+
+
+def order_name(record: Record) -> str:
+    """ "0" to "4" for the published orders, else as it was given."""
+    order, given = class_order_of(record), record.spec.get("order")
+    for name, published in published_orders().items():
+        if order == published[: len(order)]:
+            return name
+    return str(given) if given is not None else "natural"

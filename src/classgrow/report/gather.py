@@ -15,10 +15,9 @@ from classgrow.recipes import recipe_for
 from classgrow.records.official import OFFICIAL
 from classgrow.records.record import Record
 from classgrow.records.repeat import spec_of
-from classgrow.records.summary import summary
+from classgrow.records.summary import class_order_of, order_name, summary
 from classgrow.report.names import dataset_title, in_order, thousands
 from classgrow.report.seeds import by_order, seeds_words
-from classgrow.specs.orders import published_orders
 from classgrow.specs.paper import ITEMS, Metric
 from classgrow.specs.reduction import PaperSetting, Reduction
 from classgrow.specs.spec import Spec
@@ -152,7 +151,7 @@ def run_of(record: Record) -> Run:
     numbers = summary(record)
     dataset = resolved.get("dataset") or spec.get("dataset") or "unknown"
     seconds = sum(phase.seconds.total for phase in record.phases)
-    class_order = tuple(resolved.get("order") or record.class_ids)
+    class_order = class_order_of(record)
     return Run(
         identity=record.identity,
         method=resolved.get("method") or record.method.name,
@@ -163,7 +162,7 @@ def run_of(record: Record) -> Run:
             selection=resolved.get("selection") or "herding",
             source="authors" if record.code == OFFICIAL else "runs",
         ),
-        order=_order_name(class_order, spec.get("order")),
+        order=order_name(record),
         class_order=class_order,
         seed=record.seed,
         spec=spec_of(record),
@@ -183,13 +182,6 @@ def run_of(record: Record) -> Run:
         status=record.status,
         error=record.error,
     )
-
-
-def _order_name(class_order: tuple[int, ...], given: Any) -> str:
-    for name, published in published_orders().items():
-        if class_order == published[: len(class_order)]:
-            return name
-    return str(given) if given is not None else "natural"
 
 
 @dataclass(frozen=True)
