@@ -31,16 +31,18 @@ MISSING = Spec(dataset="mnist", epochs=1)
 @pytest.fixture(scope="module")
 def local_ray() -> Iterator[Any]:
     ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
-    for attempt in range(1, 4):
-        try:
-            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-            break
-        except Exception as error:  # Ray's own limit of 30 s, on a machine that is too busy
-            ray.shutdown()
-            if "timed out during startup" not in str(error) or attempt == 3:
-                raise
-    yield ray
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as changed:  # Ray's processes get this one's environment when they start
+        changed.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+        for attempt in range(1, 4):
+            try:
+                ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+                break
+            except Exception as error:  # Ray's own limit of 30 s, on a machine that is too busy
+                ray.shutdown()
+                if "timed out during startup" not in str(error) or attempt == 3:
+                    raise
+        yield ray
+        ray.shutdown()
 
 
 def test_ray_runs_records_failures_and_goes_on_when_a_worker_is_killed(local_ray: Any, tmp_path: Path) -> None:
@@ -105,17 +107,15 @@ def test_runs_of_two_processes_inside_ray_as_documented(local_ray: Any, tmp_path
     page = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, Any] = {}
-    with pytest.MonkeyPatch.context() as changed:
-        changed.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-        exec(code, names)
-        short = ["--dataset", "digits", "--classes", "2", "--epochs", "1", "--output", str(tmp_path)]
-        names["shared_grid"]([[*short, "--seed", seed] for seed in "12"], processes=2, gpus=0)
-        records = [read_record(path) for path in tmp_path.glob("*/record.json")]
-        assert sorted(record.seed for record in records) == [1, 2]
-        assert {(record.status, record.phases[0].processes) for record in records} == {("finished", 2)}
-        once = names["shared_run"].options(num_cpus=2, retry_exceptions=False)
-        with pytest.raises(local_ray.exceptions.RayTaskError, match="CalledProcessError"):
-            local_ray.get(once.remote(2, *short, "--memory", "1"))
+    exec(code, names)
+    short = ["--dataset", "digits", "--classes", "2", "--epochs", "1", "--output", str(tmp_path)]
+    names["shared_grid"]([[*short, "--seed", seed] for seed in "12"], processes=2, gpus=0)
+    records = [read_record(path) for path in tmp_path.glob("*/record.json")]
+    assert sorted(record.seed for record in records) == [1, 2]
+    assert {(record.status, record.phases[0].processes) for record in records} == {("finished", 2)}
+    once = names["shared_run"].options(num_cpus=2, retry_exceptions=False)
+    with pytest.raises(local_ray.exceptions.RayTaskError, match="CalledProcessError"):
+        local_ray.get(once.remote(2, *short, "--memory", "1"))
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "nowhere"])

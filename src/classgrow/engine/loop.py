@@ -135,10 +135,10 @@ class Training:
         return self.answers(self.network, backbone, images)
 
     def answers(self, network: Network, backbone: Callable[[Tensor], Tensor], images: Tensor) -> Outputs:
-        """The backbone in the run's precision; the head, and losses after it, in that of the images."""
+        """The backbone in the run's precision; the head, and losses after it, never in a lower one."""
         with self.runtime.precision():
             features = backbone(images)
-        return network.head(features.to(images.dtype))
+        return network.head(features.to(images.dtype) if self.runtime.execution.mixed else features)
 
     @cached_property
     def _shared(self) -> nn.Module:

@@ -189,10 +189,10 @@ def run_grid(
     # What is wrong for all runs is said once, before any.
     if tensorboard:
         summary_writer()
-    make_writable(output)
+    runs = {run.identity: run for run in (outline(spec, data_dir) for spec in specs)}
     if ray is None:
         decide(device, threads)
-    runs = {run.identity: run for run in (outline(spec, data_dir) for spec in specs)}
+    make_writable(output)
     crew: Crew = LocalCrew(workers, threads) if ray is None else _ray_crew(ray, threads)
     if isinstance(crew, LocalCrew):
         threads = crew.threads
