@@ -1,4 +1,4 @@
-"""`classgrow paper`: the list, what is check_refused, and a tiny part of the paper on real data."""
+"""`classgrow paper`: the list, what is refused, and a tiny part of the paper on real data."""
 
 from __future__ import annotations
 

@@ -319,14 +319,16 @@ def test_a_folder_is_told_from_another_by_its_files(make_folder: MakeFolder) -> 
 
 
 def test_a_class_of_broken_files_alone_is_not_complete(make_folder: MakeFolder) -> None:
-    """What loading refuses, looking through names beforehand; so does an empty folder."""
+    """What loading refuses, looking through names beforehand; a folder without any file is no class for either."""
     root = make_folder(("cat", "dog"))
-    next((root / "train" / "dog").iterdir()).write_bytes(b"broken")
     for split in ("train", "val"):
         (root / split / "owl").mkdir()
+    assert inspect(root, "folder").complete and load_folder(root).train.counts().tolist() == [1, 1]
+    next((root / "train" / "dog").iterdir()).write_bytes(b"broken")
     report = inspect(root, "folder")
-    assert not report.complete and report.classes == ("cat", "dog", "owl")
-    assert (report.train.missing, report.test.missing) == (("dog", "owl"), ("owl",))
+    assert not report.complete and (report.train.missing, report.test.missing) == (("dog",), ())
+    with pytest.raises(ClassgrowError, match=r"no usable image of 1 classes \(dog\)"):
+        load_folder(root)
 
 
 def test_folders_without_any_image(tmp_path: Path) -> None:
@@ -334,7 +336,7 @@ def test_folders_without_any_image(tmp_path: Path) -> None:
         (tmp_path / split).mkdir()
     report = inspect(tmp_path, "folder")
     assert not report.complete and report.cache_bytes == 0
-    assert "not complete (there is no folder of a class)" in report.lines()[0]
+    assert "not complete (there is no image of any class)" in report.lines()[0]
 
 
 def test_inspect_knows_that_mini_imagenet_has_100_classes(make_folder: MakeFolder) -> None:
@@ -347,9 +349,13 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         inspect(tmp_path / "nowhere", "folder")
 
 
-def test_names_that_are_no_utf8_and_links_that_lead_back(make_folder: MakeFolder) -> None:
+def test_names_that_are_no_utf8_and_links_that_lead_back(make_folder: MakeFolder, heard: Any) -> None:
     root = make_folder(("cat", "dog"))
     image = next((root / "train" / "cat").iterdir())
     (root / "train" / "cat" / os.fsdecode(b"caf\xe9.jpg")).write_bytes(image.read_bytes())
+    (root / "train" / "cat" / os.fsdecode(b"caf\xe9.txt")).write_text("not a picture")
     (root / "train" / "dog" / "again").symlink_to(root / "train" / "dog")
-    assert load_folder(root).train.counts().tolist() == [2, 1]
+    (root / "train" / "dog" / "all").symlink_to(root / "train")
+    assert load_folder(root, progress=heard).train.counts().tolist() == [2, 1]
+    (said,) = [text for text in heard.said if "no images of a class" in text]
+    assert said.encode().decode() == said and r"train/cat/caf\udce9.txt" in said

@@ -12,7 +12,7 @@ from torch import Tensor
 from classgrow.data.labelled import ArrayStore, LabelledImages
 from classgrow.engine.batches import training_batches
 from classgrow.engine.compiled import compiler_found
-from classgrow.engine.loop import Training
+from classgrow.engine.loop import Training, make_optimiser
 from classgrow.engine.runtime import Execution, Runtime
 from classgrow.methods import build_method
 from classgrow.networks.fused import for_evaluation
@@ -114,3 +114,4 @@ def test_a_step_fits_together_on_another_device() -> None:
     loss.backward()
     assert (loss.device.type, loss.shape, loss.dtype) == ("meta", (), torch.float32)
     assert all(parameter.grad is not None and parameter.grad.is_meta for parameter in training.network.parameters())
+    make_optimiser(training.network, training.recipe).step()

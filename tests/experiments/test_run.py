@@ -253,7 +253,13 @@ GOING_ON: dict[str, tuple[dict[str, Any], dict[str, Any], Compile, dict[str, Any
     "as begun": ({"compiled": True}, {}, "auto", {"compiled": True}, ""),
     "other threads": ({"threads": 1}, {"threads": 2}, "auto", {"threads": 1}, "as it was begun: on cpu, threads: 1."),
     "a device that is not here": ({"device": "xpu"}, {}, "auto", {"device": "cpu"}, "begun on xpu, which is not here"),
-    "more processes": ({"threads": 2}, {"processes": 2}, "auto", {"processes": 2}, ""),
+    "more processes": (
+        {"threads": 2},
+        {"processes": 2},
+        "auto",
+        {"processes": 2},
+        "begun by 1 processes and goes on with 2",
+    ),
     "compiling forbidden": ({"compiled": True}, {}, "off", {"compiled": False}, "without being compiled"),
     "compiling too late": ({}, {}, "on", {"compiled": False}, "as it was begun, not compiled"),
 }

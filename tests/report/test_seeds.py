@@ -11,7 +11,7 @@ from classgrow.report.panels import incremental_series
 FS_1K = Setting("cifar100", (10,) * 10, 1000)
 OFFICIAL = Regimen()
 POOLED = "Seeds of one class order are averaged first, so that n counts orders."
-ALONE = "There is one class order, so that n counts seeds."
+ALONE = "Where there is one class order, n counts seeds."
 
 
 def results_of(records) -> Results:

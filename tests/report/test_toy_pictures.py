@@ -68,5 +68,5 @@ def test_the_page_shows_them(toys: Path, tmp_path: Path, make: Any, write: Any) 
 
 def test_the_page_says_which_commands_draw_them(tmp_path: Path, make: Any, write: Any) -> None:
     page = make_report(write([make("fgp", "0", 0.4)], tmp_path / "runs"), tmp_path / "report").index.read_text()
-    assert "Not drawn: figures 1, 2; <code>classgrow toy drawings</code> draws them." in page
-    assert "Not drawn: figure A1; <code>classgrow toy simulation</code> draws it." in page
+    assert "Not drawn: figures 1, 2; <code>classgrow toy drawings --output RUNS/toy</code> draws them." in page
+    assert "Not drawn: figure A1; <code>classgrow toy simulation --output RUNS/toy</code> draws it." in page

@@ -16,7 +16,8 @@ from classgrow.cli.report import report
 from classgrow.cli.run import run
 from classgrow.cli.show import show
 from classgrow.cli.toy import toy
-from classgrow.errors import ClassgrowError, LostProcessError, ToldElsewhereError
+from classgrow.engine.place import here
+from classgrow.errors import ClassgrowError, ToldElsewhereError
 from classgrow.experiments.launch import end_at_once
 
 app = typer.Typer(
@@ -48,13 +49,26 @@ def about(
     """Options that stand before a command."""
 
 
+def is_one_of_several() -> bool:
+    try:
+        return here().processes > 1
+    except ClassgrowError:  # an environment that names no place; who needs one has said so
+        return False
+
+
 def main() -> None:
     """The console script. What a user can mend is one sentence and exit code 2; anything else keeps its traceback."""
     try:
         app(prog_name="classgrow")
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except ClassgrowError as error:
         if not isinstance(error, ToldElsewhereError):
             print(f"Error: {error}", file=sys.stderr)
-        if isinstance(error, LostProcessError):
-            end_at_once(error.exit_code)  # the network library would go on waiting for the one that is lost
-        sys.exit(error.exit_code)
+        code = error.exit_code
+    if is_one_of_several():
+        # While Python clears up, a thread of the network library may wake up and abort the process, or go on waiting
+        # for a process that is lost.
+        end_at_once(code)
+    sys.exit(code)

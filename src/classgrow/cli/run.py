@@ -69,12 +69,12 @@ def run(
         "selection": selection,
     }
     from classgrow.engine.place import here
-    from classgrow.experiments.launch import end_at_once, end_with_parent
+    from classgrow.experiments.launch import end_with_parent
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a job early is as good as Ctrl-C
     spec = read_spec(spec_file, settings)
     wish, place = read_compile(compile), here()
-    again = resume_command(spec, output, data, processes, strict, tensorboard)
+    again = resume_command(spec, output, data, processes, device, strict, tensorboard)
     try:
         if processes is not None and processes > 1 and place.processes == 1:
             start_several(processes, threads, again)
@@ -83,8 +83,6 @@ def run(
             raise ClassgrowError(f"This is one of {place.processes} processes: leave out --processes {processes}.")
         end_with_parent()
         carry_out(spec, output, data, resume, strict, device, threads, tensorboard, wish)
-        if place.processes > 1:
-            end_at_once(0)  # a thread of the network library that wakes up while Python clears up would abort it
     except KeyboardInterrupt:
         if place.rank == 0:
             typer.echo(f"Stopped. Go on with: {again}", err=True)
@@ -123,6 +121,7 @@ def resume_command(
     output: Path,
     data: Path | None,
     processes: int | None = None,
+    device: str = "auto",
     strict: bool = False,
     tensorboard: bool = False,
 ) -> str:
@@ -136,6 +135,8 @@ def resume_command(
         words.append(f"--data {shlex.quote(str(data))}")
     if processes is not None and processes > 1:
         words.append(f"--processes {processes}")
+    if device != "auto":
+        words.append(f"--device {shlex.quote(device)}")
     flags = {"--strict": strict, "--tensorboard": tensorboard, "--resume": True}
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
 

@@ -26,6 +26,8 @@ def show(
     files = find_record_files(path)
     single = path.is_file() or (path / RECORD_FILE).is_file()
     runs = [(file.parent, read_record(file)) for file in files]
+    if csv is not None and as_json:
+        raise typer.BadParameter("--csv and --json are two answers: ask for one at a time.")
     if csv is not None:
         from classgrow.records.export import to_csv
 

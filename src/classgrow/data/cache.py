@@ -201,5 +201,4 @@ def clear_cache() -> int:
                 ) from problem
             discard(entry.folder)
             freed += entry.bytes
-            lock.unlink(missing_ok=True)
     return freed

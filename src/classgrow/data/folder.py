@@ -97,11 +97,12 @@ def list_split(folder: Path, root: Path, classes: Sequence[str] | None = None) -
     sources: list[Source] = []
     labels: list[str] = []
     strangers: list[str] = []
+    above = (os.path.realpath(root), os.path.realpath(folder))
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if not entry.is_dir():
             strangers.append(Path(entry.path).relative_to(root).as_posix())
         elif (classes is None or entry.name in classes) and not entry.name.startswith("."):
-            for file in files_under(entry.path):
+            for file in files_under(entry.path, above):
                 name = Path(file.path).relative_to(root).as_posix()
                 if looks_like_image(file.name):
                     sources.append(source_of(file, name))
@@ -111,8 +112,8 @@ def list_split(folder: Path, root: Path, classes: Sequence[str] | None = None) -
     return Listing(tuple(sources), tuple(labels), tuple(strangers))
 
 
-def files_under(folder: str, above: tuple[str, ...] = ()) -> Iterator[os.DirEntry[str]]:
-    """Every file below `folder`, alphabetically. A link that leads back to a folder above it is not followed."""
+def files_under(folder: str, above: tuple[str, ...]) -> Iterator[os.DirEntry[str]]:
+    """Every file below `folder`, alphabetically. A link back to one of the folders `above` is not followed."""
     here = os.path.realpath(folder)
     if here in above:
         return
@@ -206,10 +207,11 @@ def tell_skipped(title: str, listing: Listing, cache: Cache, strict: bool, progr
         count = len(listing.strangers)
         progress.say(f"{title}: skipped {count} files that are no images of a class: {listed(listing.strangers)}.")
     if len(broken) > NAMED or len(listing.strangers) > NAMED:
-        progress.say("classgrow data --all names every one of them.")
+        progress.say("To see every one of them: classgrow data DATASET --from DIR --all.")
 
 
 def listed(names: Sequence[str], most: int = NAMED) -> str:
     """The first few names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    shown = [name.encode("utf-8", "backslashreplace").decode() for name in names[:most]]  # not all are UTF-8
+    return ", ".join(shown) + more

@@ -9,7 +9,7 @@ from pathlib import Path
 from classgrow.data.cache import Source
 from classgrow.data.cache_build import estimated_bytes, gigabytes
 from classgrow.data.decode import BrokenImageError, decode
-from classgrow.data.folder import NAMED, Listing, Splits, list_splits, listed, split_folders
+from classgrow.data.folder import NAMED, Listing, Splits, list_splits, listed
 from classgrow.data.imagenet import (
     IMAGENET100,
     MINI,
@@ -69,7 +69,7 @@ class DataReport:
         """What is wrong with the number of classes, if anything."""
         if self.dataset == MINI and len(self.classes) != MINI_CLASSES:
             return f"{MINI} has {MINI_CLASSES} classes"
-        return "" if self.classes else "there is no folder of a class"
+        return "" if self.classes else "there is no image of any class"
 
     @property
     def clean(self) -> bool:
@@ -127,8 +127,7 @@ def _listing(folder: Path, dataset: str) -> tuple[Path, Splits, tuple[str, ...]]
         return root, imagenet_splits(root, published_subset()), published_subset()
     root = folder / MINI if dataset == MINI and (folder / MINI).is_dir() else folder
     splits = list_splits(root)
-    named = {entry.name for part in split_folders(root) for entry in part.iterdir() if entry.is_dir()}
-    return root, splits, tuple(sorted(name for name in named if not name.startswith(".")))
+    return root, splits, tuple(sorted({*splits.train.counts(), *splits.test.counts()}))
 
 
 def _problems(sources: Sequence[Source], title: str, progress: Progress) -> list[tuple[str, str, bool]]:

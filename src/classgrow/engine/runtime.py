@@ -27,7 +27,7 @@ class Execution:
     processes: int = 1
     compiled: bool = False
     mixed: bool = False
-    """Convolutions in bfloat16; decided by the device."""
+    """The backbone in bfloat16; decided by the device."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -42,7 +42,8 @@ def decide(device: str = "auto", threads: int | None = None, compiled: bool = Fa
     if processes > 1 and device not in ("cpu", "cuda"):
         raise ClassgrowError(f"Several processes train on cpu or cuda, not on {device}: give --device cpu.")
     share = torch.get_num_threads() if processes == 1 else max(1, cores() // here().local_processes)
-    mixed = device == "cuda" and torch.cuda.is_bf16_supported()  # it needs no scaling of losses, unlike float16
+    # bfloat16 needs no scaling of losses, unlike float16; where it is only imitated it would be slow.
+    mixed = torch.device(device).type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
     return Execution(device, threads or share, processes, compiled, mixed)
 
 
@@ -53,6 +54,13 @@ def is_available(device: str) -> bool:
     except (RuntimeError, AssertionError):
         return False
     return True
+
+
+def is_there(device: str) -> bool:
+    """The same without touching it: a process that only hands out work must not occupy a GPU."""
+    kind = device.partition(":")[0]
+    known = {"auto": True, "cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    return known.get(kind, False)
 
 
 class Runtime:
@@ -83,7 +91,7 @@ class Runtime:
         return self.execution.processes
 
     def precision(self) -> AbstractContextManager[Any]:
-        """Inside, convolutions are computed in bfloat16 if the run is mixed; nothing is stored so."""
+        """Inside, a backbone computes in bfloat16 if the run is mixed; weights and gradients are not stored so."""
         return torch.autocast(self.device.type, torch.bfloat16) if self.execution.mixed else nullcontext()
 
     def sums_over_processes(self, counts: Sequence[Tensor | float]) -> Sequence[Tensor | float]:

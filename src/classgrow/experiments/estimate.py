@@ -99,8 +99,8 @@ def speeds(kinds: Iterable[Kind], output: Path) -> dict[Kind, float]:
 
 
 def recorded_speeds(output: Path) -> dict[Kind, float]:
-    """What runs below `output` took on this machine, executed as a new one would be, from their second phase on; the
-    median of all such phases."""
+    """What runs below `output` took on this machine, with the threads and processes that a new one would have, from
+    their second phase on; the median of all such phases."""
     usual = decide()
     rates: dict[str | None, list[float]] = {}
     for path in sorted(output.glob(f"*/{RECORD_FILE}")):

@@ -9,6 +9,8 @@ import json
 import os
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -103,14 +105,16 @@ class RayCrew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for task in self.tasks:
-            self.ray.cancel(task, force=True)
+        with suppress(self.ray.exceptions.RayError):  # a cluster that is lost needs no telling
+            for task in self.tasks:
+                self.ray.cancel(task, force=True)
         if self._ours:
             self.ray.shutdown()
 
     def room(self) -> int:
         """Tasks the cluster can run at once, as it is now."""
-        resources = self.ray.cluster_resources()
+        with self._answering():
+            resources = self.ray.cluster_resources()
         by_cores = int(resources.get("CPU", 0)) // self.threads
         return min(by_cores, int(resources.get("GPU", 0))) if self.gpus else by_cores
 
@@ -125,14 +129,20 @@ class RayCrew:
     def events(self, seconds: float) -> list[Event]:
         if not self.tasks:
             time.sleep(seconds)  # others have what is left: nothing of ours can end
-        ended, _ = self.ray.wait(list(self.tasks), timeout=seconds)
-        try:
+        with self._answering():
+            ended, _ = self.ray.wait(list(self.tasks), timeout=seconds)
             heard = [Event(**json.loads(line)) for line in self.ray.get(self.mailbox.take.remote())]
+        return heard + [self._end(task) for task in ended]
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """A cluster that is lost ends the grid with one sentence."""
+        try:
+            yield
         except self.ray.exceptions.RayError as error:
             raise ClassgrowError(
                 "The Ray cluster stopped answering; what was recorded is not lost: the same command goes on."
             ) from error
-        return heard + [self._end(task) for task in ended]
 
     def _end(self, task: Any) -> Event:
         run = self.tasks.pop(task)

@@ -118,6 +118,7 @@ def run_spec(
 
         record = group.decided(begin)
         if len(record.phases) >= run.phases:
+            group.finish()
             return Outcome(record, run.folder, already_finished=True)
         if group.is_first:
             ready(run, record)
@@ -164,10 +165,11 @@ def gone_on(begun: Execution, asked: Execution, wish: Compile, progress: Progres
     said."""
     result = begun
     if begun.processes != asked.processes:  # another way to execute: threads and device come with it
-        result = replace(asked, compiled=begun.compiled)
+        progress.say(f"The run was begun by {begun.processes} processes and goes on with {asked.processes}.")
+        result = replace(asked, compiled=begun.compiled and asked.device != "mps")
     elif not is_available(begun.device):
         progress.say(f"The run was begun on {begun.device}, which is not here: it goes on on {asked.device}.")
-        result = replace(asked, compiled=begun.compiled)
+        result = replace(asked, compiled=begun.compiled and asked.device != "mps")
     elif (begun.device, begun.threads) != (asked.device, asked.threads):
         progress.say(f"The run goes on as it was begun: on {begun.device}, threads: {begun.threads}.")
     if result.compiled and wish == "off":

@@ -29,6 +29,4 @@ def repeat_command(record: Record) -> str | None:
     words = [command(spec.model_copy(update=gaps)), f"--threads {how.threads}"]
     if how.processes > 1:
         words.append(f"--processes {how.processes}")
-    if how.device != "cpu":
-        words.append(f"--device {how.device}")
-    return " ".join([*words, f"--compile {'on' if how.compiled else 'off'}"])
+    return " ".join([*words, f"--device {how.device}", f"--compile {'on' if how.compiled else 'off'}"])

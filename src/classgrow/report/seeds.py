@@ -47,4 +47,4 @@ def seeds_words(runs: Iterable[Run]) -> str:
         return "Seeds of one class order are averaged first, so that n counts orders."
     places = {(run.regimen, run.setting, run.method, run.class_order) for run in runs}
     several = len(places) < len({run.identity for run in runs})
-    return "There is one class order, so that n counts seeds." if several else ""
+    return "Where there is one class order, n counts seeds." if several else ""

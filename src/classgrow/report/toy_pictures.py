@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +82,8 @@ def write_toys(runs: Path, figures: Path) -> tuple[list[Picture], list[str]]:
             content = json.loads(path.read_text(encoding="utf-8"))
             drawn = [(stem, draw(content), toy.words(content)) for stem, draw in toy.figures.items()]
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
-            problems.append(f"{path} cannot be read: draw it again with classgrow toy {name} --output {path.parent}.")
+            place = shlex.quote(str(path.parent))
+            problems.append(f"{path} cannot be read: draw it again with classgrow toy {name} --output {place}.")
             continue
         for stem, figure, words in drawn:
             save(figure, figures / stem)
@@ -95,7 +97,7 @@ def _title(stem: str) -> str:
 
 
 def not_drawn(pictures: Iterable[Picture]) -> list[tuple[str, list[str]]]:
-    """The commands that would draw what is missing, each with the figures it gives."""
+    """The commands that would draw what is missing (beside runs in the usual place), each with the figures it gives."""
     there = {picture.name for picture in pictures}
     missing: dict[str, list[str]] = {}
     for figure, toy in TOYS.items():
