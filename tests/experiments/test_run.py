@@ -16,6 +16,7 @@ from classgrow.data.labelled import ArrayStore, ClassLabel, Dataset, LabelledIma
 from classgrow.engine.compiled import Compile
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
+from classgrow.experiments import going_on
 from classgrow.experiments import run as running
 from classgrow.experiments.outline import outline
 from classgrow.experiments.run import CHECKPOINT_FILE, Outcome, prepare, run_spec
@@ -270,13 +271,13 @@ def test_a_run_goes_on_as_it_was_begun_or_says_why_not(name: str, monkeypatch: p
     begun, asked, wish, expected, words = GOING_ON[name]
     said: list[str] = []
     monkeypatch.setattr(Silent, "say", lambda self, text: said.append(text))
-    monkeypatch.setattr(running, "compiler_found", lambda: True)
-    result = running.gone_on(replace(ALONE, **begun), replace(ALONE, **asked), wish, Silent())
+    monkeypatch.setattr(going_on, "compiler_found", lambda: True)
+    result = going_on.gone_on(replace(ALONE, **begun), replace(ALONE, **asked), wish, Silent())
     assert result == replace(ALONE, **expected)
     assert len(said) == bool(words) and words in " ".join(said)
 
 
 def test_a_compiled_run_goes_on_where_there_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "compiler_found", lambda: False)
+    monkeypatch.setattr(going_on, "compiler_found", lambda: False)
     begun = replace(ALONE, compiled=True)
-    assert running.gone_on(begun, begun, "auto", Silent()) == ALONE
+    assert going_on.gone_on(begun, begun, "auto", Silent()) == ALONE

@@ -17,11 +17,12 @@ from classgrow.checkpoint import CheckpointFile
 from classgrow.data.catalogue import load
 from classgrow.data.labelled import Dataset, LabelledImages
 from classgrow.data.scenario import Scenario
-from classgrow.engine.compiled import Compile, compiler_found, decide_compile
+from classgrow.engine.compiled import Compile, decide_compile
 from classgrow.engine.group import Group, join, lost_processes_told
 from classgrow.engine.resident import resident
-from classgrow.engine.runtime import Execution, decide, is_available
+from classgrow.engine.runtime import Execution, decide
 from classgrow.errors import ClassgrowError
+from classgrow.experiments.going_on import gone_on
 from classgrow.experiments.lock import LOCK_FILE, only_one
 from classgrow.experiments.plan import budget_of, method_of, planned_images
 from classgrow.learner import Learner
@@ -158,29 +159,6 @@ def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress
     )
     write_record(record, run.folder / RECORD_FILE)
     return record
-
-
-def gone_on(begun: Execution, asked: Execution, wish: Compile, progress: Progress) -> Execution:
-    """How a run goes on: as it was begun, but for what this machine lacks or the user forbids; any difference is
-    said."""
-    result = begun
-    if begun.processes != asked.processes:  # another way to execute: threads and device come with it
-        progress.say(f"The run was begun by {begun.processes} processes and goes on with {asked.processes}.")
-        result = replace(asked, compiled=begun.compiled and asked.device != "mps")
-    elif not is_available(begun.device):
-        progress.say(f"The run was begun on {begun.device}, which is not here: it goes on on {asked.device}.")
-        result = replace(asked, compiled=begun.compiled and asked.device != "mps")
-    elif (begun.device, begun.threads) != (asked.device, asked.threads):
-        progress.say(f"The run goes on as it was begun: on {begun.device}, threads: {begun.threads}.")
-    if result.compiled and wish == "off":
-        progress.say("The run goes on without being compiled.")
-        return replace(result, compiled=False)
-    if not result.compiled and wish == "on":
-        progress.say("The run goes on as it was begun, not compiled.")
-    if result.compiled and result.device == "cpu" and not compiler_found():
-        progress.say("No working C++ compiler was found: the run goes on without being compiled.")
-        return replace(result, compiled=False)
-    return result
 
 
 def check_memory(method: Method, resolved: ResolvedSpec) -> None:
