@@ -79,6 +79,23 @@ def write_sources(tmp_path: Path) -> Callable[[list[bytes]], list[Source]]:
     return write
 
 
+@pytest.fixture
+def make_folder(tmp_path: Path) -> Callable[..., Path]:
+    """A folder with one train and one val image per class; the same file everywhere, to be quick."""
+    content = _jpeg(_picture(1))
+
+    def make(classes: tuple[str, ...], name: str = "data", flat: bool = False) -> Path:
+        for split in ("train", "val"):
+            for number, wnid in enumerate(classes):
+                folder = tmp_path / name / split
+                folder = folder if flat and split == "val" else folder / wnid
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / f"ILSVRC2012_{split}_{number:08}.JPEG").write_bytes(content)
+        return tmp_path / name
+
+    return make
+
+
 class Heard:
     """A progress that remembers what it was told."""
 
