@@ -197,6 +197,7 @@ def carry_out(
         started = time.perf_counter()
         data = run.scenario.train(dataset, phase)
         if saved is not None and saved[1]["phase"] == phase:
+            started -= seconds_before(saved[1])
             log = learner.resume_phase(data, checkpoint, saved)
         else:
             if saved is not None:
@@ -227,6 +228,12 @@ def read_checkpoint(checkpoint: CheckpointFile | None, group: Group) -> tuple[di
         return None
     tensors, plain, _ = group.same(*(found or ({}, {})))
     return tensors, plain
+
+
+def seconds_before(checkpoint: dict[str, Any]) -> float:
+    """What a phase had taken when its checkpoint was made."""
+    log, point = checkpoint["log"], checkpoint["point"] or {}
+    return float(log["train_seconds"] + log["remember_seconds"] + point.get("seconds", 0.0))
 
 
 def make_learner(run: Run, record: Record, progress: Progress) -> Learner:
