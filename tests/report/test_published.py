@@ -1,0 +1,123 @@
+"""Numbers in README and docs against the records they link to, and the committed report against `results/`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from classgrow.cli.tables import mean_of
+from classgrow.records.folder import find_records
+from classgrow.records.record import Record, read_record
+from classgrow.records.repeat import repeat_command
+from classgrow.records.summary import RunSummary, summary
+from classgrow.report.comparisons import comparison_tables
+from classgrow.report.gather import gather, run_of
+from classgrow.report.tables import own_tables, paper_tables
+from classgrow.report.writers import markdown
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results"
+REPORT = RESULTS / "report"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "results.md", ROOT / "docs" / "fidelity.md")
+LINK = re.compile(r"\]\(((?:\.\./)?results/[^)]+record\.json)\)")
+
+
+def rows_with_records(page: Path) -> Iterator[tuple[Record, dict[str, str]]]:
+    """(record, {heading: cell}) for each table row of a page that links to a record."""
+    heading: list[str] = []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("|"):
+            heading = []
+            continue
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        heading = heading or cells
+        if found := LINK.search(line):
+            yield read_record(page.parent / found[1]), dict(zip(heading, cells, strict=True))
+
+
+def percent(fraction: float | None) -> str:
+    assert fraction is not None
+    return f"{100 * fraction:.1f}"
+
+
+def expected(record: Record, heading: str) -> str | None:
+    """What a cell below a heading must say; None for headings that are not numbers of a record."""
+    numbers: RunSummary = summary(record)
+    named = {"average": numbers.average, "forgetting": numbers.forgetting, "MAD": numbers.mad, "final": numbers.final}
+    if heading in named:
+        return percent(named[heading])
+    if found := re.fullmatch(r"(\d+)(?: classes)?", heading):
+        seen = [phase.classes_seen for phase in record.phases].index(int(found[1]))
+        return percent(numbers.curve[seen])
+    if heading == "head":
+        return percent(summary(record, "head").final)
+    if heading == "minutes":
+        parts = (sum((one.train, one.remember, one.evaluate)) for one in (phase.seconds for phase in record.phases))
+        return f"{sum(parts) / 60:.0f}"
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES[:2], ids=lambda page: page.name)
+def test_every_number_of_a_row_is_that_of_the_record_it_links_to(page: Path) -> None:
+    checked = 0
+    for record, cells in rows_with_records(page):
+        assert record.status == "finished"
+        assert cells["method"] == record.method.name
+        for heading, cell in cells.items():
+            if (number := expected(record, heading)) is not None:
+                assert cell.strip("*") == number, f"{page.name}, {record.method.name}, {heading}"
+                checked += 1
+    assert checked >= 12
+
+
+def test_every_finished_run_of_the_comparison_is_in_the_table_and_can_be_repeated() -> None:
+    linked = {record.identity for record, _ in rows_with_records(ROOT / "docs" / "results.md")}
+    for record in find_records(RESULTS / "comparison"):
+        assert record.identity in linked
+        command = repeat_command(record)
+        assert command is not None and f"--method {record.method.name}" in command
+
+
+def test_the_table_of_the_digits_is_the_mean_of_its_records() -> None:
+    """Three seeds of every method; the pair in the README is the first seed."""
+    runs: dict[str, list[Record]] = {}
+    for record in find_records(RESULTS / "digits"):
+        runs.setdefault(record.method.name, []).append(record)
+    results, readme = (page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "results.md", ROOT / "README.md"))
+    assert set(runs) >= {"fgp", "icarl", "eeil", "bic", "lucir", "mnemonics", "finetune", "joint"}
+    for method, records in runs.items():
+        assert sorted(record.seed for record in records) == [1, 2, 3]
+        assert row(method, records) in results
+    for method in ("fgp", "finetune"):
+        assert row(method, [record for record in runs[method] if record.seed == 1]) in readme
+
+
+def row(method: str, records: list[Record]) -> str:
+    """A row of means over records; the deviation is that of the phase accuracies averaged over seeds."""
+    mean = mean_of(records)
+    return f"| {method} | " + " | ".join(map(percent, (*mean.curve, mean.average, mean.forgetting, mean.mad))) + " |"
+
+
+def test_the_committed_tables_are_those_that_the_records_give() -> None:
+    results = gather(run_of(record) for record in find_records(RESULTS))
+    tables = [*paper_tables(results), *own_tables(results), *comparison_tables(results)]
+    committed = {file.stem: file.read_text(encoding="utf-8") for file in (REPORT / "tables").glob("*.md")}
+    assert committed == {table.name: markdown(table) for table in tables}
+
+
+def test_the_committed_report_has_a_page_for_every_record() -> None:
+    pages = {file.stem for file in (REPORT / "runs").glob("*.html")}
+    assert pages == {record.identity for record in find_records(RESULTS)}
+
+
+def test_the_authors_settings_gave_what_the_fidelity_page_says() -> None:
+    (record,) = find_records(RESULTS / "fidelity")
+    text = PAGES[2].read_text(encoding="utf-8")
+    for phase, theirs in enumerate([("85.0", "85.5"), ("74.8", "74.9")]):
+        nearest, head, raw = (
+            percent(summary(record, rule).curve[phase]) for rule in ("nearest", "head", "raw_nearest")
+        )
+        assert f"| {10 * (phase + 1)} | {theirs[0]} | {nearest} | {theirs[1]} | {head} | {raw} |" in text
