@@ -25,7 +25,7 @@ from classgrow.records.record import (
 from classgrow.report.drawings import WEAKEST
 from classgrow.specs.spec import Spec, identity, resolve
 
-RECIPES = {"mnemonics": "lucir", "norm-icarl": "icarl", "finetune": "plain"}
+RECIPES = {"mnemonics": "lucir", "norm-icarl": "icarl", "finetune": "plain", "joint": "plain"}
 Maker = Callable[..., Record]
 
 

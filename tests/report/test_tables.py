@@ -179,3 +179,10 @@ def test_markdown_and_latex_show_value_paper_difference_and_n(results: Results) 
 def test_a_difference_that_rounds_to_nothing_has_no_minus() -> None:
     assert (signed(-0.04), signed(None), signed(-1.26)) == ("+0.0", "–", "-1.3")
     assert label("a-new-one") == "a-new-one"
+
+
+def test_joint_training_is_a_bound_and_never_the_best(make) -> None:
+    table = table_named(results_of([make("icarl", "0", 0.3), make("fgp", "0", 0.4), make("joint", "0", 0.9)]), "table1")
+    best = [method for row, method in enumerate(table.methods) if table.is_best(row, 0)]
+    assert best == ["fgp"]
+    assert table.rows[table.methods.index("joint")][0].value == pytest.approx(90.0)
