@@ -33,6 +33,31 @@ def recipe_name(method: str) -> str:
     return RECIPES.get(method, "fgp" if method.startswith("fgp") else method)
 
 
+def make_phase(
+    number: int, sizes: Sequence[int], level: float, groups: Sequence[float] | None, exemplars: int, seconds: float
+) -> PhaseRecord:
+    """Phase `number` (from 0) of the run that `make_record` describes."""
+    seen, last = sum(sizes[: number + 1]), len(sizes) - 1
+    nearest = [level + 0.3 * (1 - number / last if last else 0)] * seen
+    if groups is not None and number == last:
+        nearest = [value for value, size in zip(groups, sizes, strict=True) for _ in range(size)]
+    return PhaseRecord(
+        phase=number + 1,
+        classes_seen=seen,
+        rules={
+            "nearest": RuleResult(accuracy=None, per_class=nearest),
+            "raw_nearest": None,
+            "head": RuleResult(accuracy=None, per_class=[0.1] * seen),
+        },
+        test_counts=[100] * seen,
+        exemplars=exemplars,
+        training_images=5000,
+        loss=0.5,
+        seconds=Seconds(train=seconds, remember=0, evaluate=0, total=seconds),
+        images_per_second=100.0,
+    )
+
+
 def make_record(
     method: str = "fgp",
     order: str = "0",
@@ -60,30 +85,8 @@ def make_record(
     shape = (32, 32, 3) if dataset == "cifar100" else (224, 224, 3)
     resolved = resolve(spec, 100, recipe_name(method), shape, keeps_memory=method != "finetune")
     sizes = resolved.sizes
-    last = len(sizes) - 1
-    found = []
-    for number in range(len(sizes) if phases is None else phases):
-        seen = sum(sizes[: number + 1])
-        nearest = [level + 0.3 * (1 - number / last if last else 0)] * seen
-        if groups is not None and number == last:
-            nearest = [value for value, size in zip(groups, sizes, strict=True) for _ in range(size)]
-        found.append(
-            PhaseRecord(
-                phase=number + 1,
-                classes_seen=seen,
-                rules={
-                    "nearest": RuleResult(accuracy=None, per_class=nearest),
-                    "raw_nearest": None,
-                    "head": RuleResult(accuracy=None, per_class=[0.1] * seen),
-                },
-                test_counts=[100] * seen,
-                exemplars=memory or 0,
-                training_images=5000,
-                loss=0.5,
-                seconds=Seconds(train=seconds / len(sizes), remember=0, evaluate=0, total=seconds / len(sizes)),
-                images_per_second=100.0,
-            )
-        )
+    done = range(len(sizes) if phases is None else phases)
+    found = [make_phase(number, sizes, level, groups, memory or 0, seconds / len(sizes)) for number in done]
     count = found[-1].classes_seen if found else 0
     confusion = [
         [90 if row == column else 10 * (column == (row + 1) % count) for column in range(count)] for row in range(count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -60,7 +60,7 @@ def paper(
     from classgrow.cli.printing import print_table
     from classgrow.data.catalogue import given_folder
     from classgrow.experiments.outline import outline
-    from classgrow.specs.paper import TOYS, all_specs, words_for
+    from classgrow.specs.paper import all_specs, words_for
 
     reduction = read_reduction(dataset, orders, epochs, classes, first, step, memory, profile)
     chosen = choose(items or [], methods)
@@ -77,20 +77,25 @@ def paper(
         for table in cost_tables(chosen, reduction, output, devices, images_per_second, wire):
             print_table(table)
         return
-    specs = all_specs(chosen, reduction)
-    if not specs:
-        toys = ", ".join(f"classgrow toy {TOYS[item.name]} ({item.name})" for item in chosen if item.name in TOYS)
-        if toys:
-            raise typer.BadParameter(f"These need no runs: draw them with {toys}.")
-        raise typer.BadParameter(
-            f"{', '.join(item.name for item in chosen)} has no run on {dataset}: leave out --dataset, or see --list."
-        )
+    specs = all_specs(chosen, reduction) or no_runs(chosen, dataset)
     given_folder(data)
     for spec in specs:
         outline(spec)  # whatever is wrong with the settings is said before anything runs
     names = ", ".join(item.name for item in chosen if item.has_runs)
     heading = f"Runs for {names}: {len(specs)}; {words_for(chosen, reduction)}."
     finish(carry_out(specs, heading, output, data, workers, ray, device, threads, tensorboard), output)
+
+
+def no_runs(chosen: list[Item], dataset: str | None) -> NoReturn:
+    """Says why there is nothing to run, and what to do instead."""
+    from classgrow.specs.paper import TOYS
+
+    toys = ", ".join(f"classgrow toy {TOYS[item.name]} ({item.name})" for item in chosen if item.name in TOYS)
+    if toys:
+        raise typer.BadParameter(f"These need no runs: draw them with {toys}.")
+    raise typer.BadParameter(
+        f"{', '.join(item.name for item in chosen)} has no run on {dataset}: leave out --dataset, or see --list."
+    )
 
 
 def read_reduction(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from classgrow.engine.runtime import is_there
+from classgrow.engine.runtime import is_there, no_such_device
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.crew import Crew, LocalCrew
 from classgrow.experiments.lock import is_locked
@@ -191,7 +191,7 @@ def run_grid(
         summary_writer()
     runs = {run.identity: run for run in (outline(spec, data_dir) for spec in specs)}
     if ray is None and not is_there(device):
-        raise ClassgrowError(f"The device {device!r} is not available here: choose --device auto or cpu.")
+        raise no_such_device(device)
     make_writable(output)
     crew: Crew = LocalCrew(workers, threads) if ray is None else _ray_crew(ray, threads)
     if isinstance(crew, LocalCrew):

@@ -90,8 +90,8 @@ class Table:
     def is_best(self, row: int, column: int) -> bool:
         """Is this the best of our values in its column, among two or more? Joint training, which keeps every image, is
         a bound and does not compete."""
-        competing = [method != "joint" for method in self.methods]
-        values = [cells[column].value if one else None for one, cells in zip(competing, self.rows, strict=True)]
+        rows = zip(self.methods, self.rows, strict=True)
+        values = [None if method == "joint" else cells[column].value for method, cells in rows]
         known = [value for value in values if value is not None]
         best = min(known, default=None) if self.columns[column].lower_is_better else max(known, default=None)
         return len(known) > 1 and values[row] == best
