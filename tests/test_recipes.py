@@ -135,6 +135,16 @@ def test_official_with_epochs_scales_all_stages_by_the_first() -> None:
     assert (recipe.first.drops, recipe.later.drops, recipe.fine_tune.drops) == ((6, 8), (4, 5), (1, 2))
 
 
+def test_another_first_rate_moves_all_rates_in_proportion() -> None:
+    recipe = recipe_for("eeil", "cifar", "matched", 7, lr=0.4)
+    own = recipe_for("eeil", "cifar", "matched", 7)
+    assert recipe.fine_tune is not None and own.fine_tune is not None
+    rates = (recipe.first.lr, recipe.later.lr, recipe.fine_tune.lr)
+    assert rates == pytest.approx((0.4, 0.4, 0.04))  # four times 0.1, 0.1 and 0.01
+    assert (recipe.first.drops, recipe.fine_tune.epochs) == (own.first.drops, own.fine_tune.epochs)
+    assert recipe_for("fgp", "cifar", lr=2.0) == recipe_for("fgp", "cifar")
+
+
 def test_digits_take_30_epochs_in_every_phase() -> None:
     for name in RECIPES:
         recipe = recipe_for(name, "digits")

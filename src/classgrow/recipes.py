@@ -49,6 +49,15 @@ class Recipe:
     drop_last: bool
     later_batch_norm_momentum: float = 0.1  # 0.19 is FGP's code to the letter: two updates of 0.1 per step
 
+    def starting_at(self, lr: float) -> Recipe:
+        """The same with a first rate of `lr`; all other rates in proportion."""
+
+        def moved(schedule: Schedule) -> Schedule:
+            return replace(schedule, lr=schedule.lr * lr / self.first.lr)
+
+        fine_tune = moved(self.fine_tune) if self.fine_tune else None
+        return replace(self, first=moved(self.first), later=moved(self.later), fine_tune=fine_tune)
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -172,8 +181,10 @@ def kind_for(size: int) -> Kind:
     return "cifar" if size <= 64 else "imagenet"
 
 
-def recipe_for(recipe_name: str, kind: Kind, profile: Profile = "official", epochs: int | None = None) -> Recipe:
-    """The recipe of a method on a kind of images.
+def recipe_for(
+    recipe_name: str, kind: Kind, profile: Profile = "official", epochs: int | None = None, lr: float | None = None
+) -> Recipe:
+    """The recipe of a method on a kind of images, with its own learning rates unless `lr` names another first one.
 
     "official": the method's own epochs; with `epochs`, its first phase takes that many and all else shrinks or grows
     in proportion. "matched": every phase takes `epochs` (70 unless given) in total, a second stage included.
@@ -186,6 +197,8 @@ def recipe_for(recipe_name: str, kind: Kind, profile: Profile = "official", epoc
     if epochs is not None and epochs < 1:
         raise ClassgrowError(f"{epochs} epochs train nothing: give --epochs 1 or more.")
     recipe = RECIPES[recipe_name][kind]
+    if lr is not None:
+        recipe = recipe.starting_at(lr)
     if profile == "matched":
         return _matched(recipe, epochs or MATCHED_EPOCHS)
     if profile == "official":

@@ -43,6 +43,9 @@ def test_missing_file(classgrow, check_refused, tmp_path: Path) -> None:  # type
         (("--dataset", "digits", "--memory", "7"), ("7 exemplars cannot cover 10 classes", "--memory to at least 10")),
         (("--dataset", "digits", "--device", "abacus"), ("'abacus'", "--device auto or cpu")),
         (("--data", "no/such/folder"), ("no/such/folder", "--data")),
+        (("--dataset", "digits", "--option", "strenght=1"), ("'strenght'", "Did you mean 'strength'?")),
+        (("--dataset", "digits", "--option", "strength"), ("no NAME=NUMBER", "--option strength=0.5")),
+        (("--dataset", "digits", "--lr", "-1"), ("lr = -1.0", "a number above 0")),
     ],
 )
 def test_bad_settings(

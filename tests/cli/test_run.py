@@ -42,6 +42,21 @@ def test_what_is_printed_is_what_was_recorded(finished: tuple[Path, str]) -> Non
     assert "do not compare" in " ".join(printed.split())
 
 
+def test_a_rate_and_a_number_of_the_methods_own(classgrow, finished: tuple[Path, str], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Another run than the one without them, which says how to repeat it."""
+    flags = ("--lr", "0.25", "--option", "strength=0.5")
+    words = ("--dataset", "digits", "--classes", "4", "--epochs", "2", "--threads", "1", "--output", tmp_path)
+    done = classgrow("run", *words, *flags)
+    assert done.returncode == 0, done.stderr
+    (folder,) = tmp_path.iterdir()
+    record = read_record(folder / RECORD_FILE)
+    assert (record.spec["lr"], record.spec["options"]) == (0.25, {"strength": 0.5})
+    assert record.resolved["recipe"]["later"]["lr"] == 0.25
+    assert "0.5·√(old/seen)" in record.method.formula
+    shown = classgrow("show", folder)
+    assert "--lr 0.25 --option strength=0.5" in shown.stdout and "learning rate 0.25" in shown.stdout
+
+
 def test_a_finished_run_says_so_and_does_nothing(classgrow, finished: tuple[Path, str], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """The same settings by another way, a file with flags that override it, are the same run."""
     folder = finished[0]

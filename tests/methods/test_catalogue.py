@@ -19,6 +19,7 @@ from classgrow.methods import build_method, catalogue
 from classgrow.methods.ablations import ABLATIONS
 from classgrow.methods.catalogue import METHODS
 from classgrow.methods.left_open import LEFT_OPEN
+from classgrow.methods.options import options_of
 from classgrow.parts.classification import CrossEntropy
 from classgrow.parts.distillation import LessForget, MarginRanking, SigmoidDistillation, SoftmaxDistillation
 from classgrow.parts.heads import CosineHead, LinearHead, RectifiedCosineHead
@@ -210,6 +211,8 @@ def test_a_registered_method_is_known_by_name(register: Any) -> None:
     assert Learner("mine").method.name == "mine"
     with pytest.raises(ClassgrowError, match="Did you mean 'mine'"):
         build_method("mien")
+    with pytest.raises(ClassgrowError, match=r"'mine' cannot be built with the options.*'weight'"):
+        build_method("mine", weight=1)
 
 
 def test_nobody_can_take_a_name_of_ours(register: Any) -> None:
@@ -260,6 +263,36 @@ def test_eeil_splits_matched_epochs_four_to_three(epochs: int, stages: tuple[int
     recipe = recipe_for("eeil", "cifar", "matched", epochs)
     assert recipe.fine_tune is not None
     assert (recipe.later.epochs, recipe.fine_tune.epochs) == stages
+
+
+def test_the_numbers_of_every_method_can_be_given() -> None:
+    assert {name: options_of(factory) for name, factory in METHODS.items() if options_of(factory)} == {
+        "fgp": {"strength": 0.1},
+        "icarl": {"outputs": 1},
+        "eeil": {"temperature": 2.0},
+        "bic": {"temperature": 2.0, "held_out": 0.1},
+        "lucir": {"base": 5.0, "hardest": 2, "margin": 0.5},
+        "mnemonics": {"base": 5.0},
+        "lwf": {"temperature": 2.0},
+        "norm-icarl": {"outputs": 1},
+    }
+    assert "0.5·√(old/seen)" in build_method("fgp", strength=0.5).formula
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("fgp", {"strenght": 1}, "fgp has no option 'strenght'. Did you mean 'strength'? Its options: strength."),
+        ("finetune", {"x": 1}, "finetune has no option 'x'. Its options: none."),
+        ("eeil", {"temperature": 0}, "A temperature of 0 softens nothing: give one above 0."),
+        ("bic", {"held_out": 1}, "A share of 1 cannot be held out: give one between 0 and 1."),
+        ("lucir", {"hardest": 1.5}, "The option hardest of lucir takes a whole number, not 1.5."),
+    ],
+)
+def test_numbers_that_a_method_does_not_take_are_refused(name: str, options: dict[str, float], message: str) -> None:
+    with pytest.raises(ClassgrowError) as caught:
+        build_method(name, **options)
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("name", ["lucir", "mnemonics"])

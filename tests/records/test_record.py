@@ -234,6 +234,9 @@ CONTRADICTIONS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "an order that is a number": (lambda r: r["resolved"].update(order=3), "the odd order"),
     "a recipe in words": (lambda r: r["resolved"].update(recipe="slowly"), "the odd recipe"),
     "epochs in words": (lambda r: r["spec"].update(epochs="ten"), "the odd epochs"),
+    "a learning rate in words": (lambda r: r["spec"].update(lr="high"), "the odd lr"),
+    "an option in words": (lambda r: r["spec"].update(options={"strength": "high"}), "the odd strength"),
+    "an option that is a path": (lambda r: r["spec"].update(options={"../x": 1}), "the odd options"),
 }
 
 

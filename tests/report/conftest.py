@@ -70,6 +70,8 @@ def make_record(
     epochs: int | None = None,
     classes: int | None = None,
     seed: int = 1,
+    lr: float | None = None,
+    options: dict[str, float] | None = None,
     groups: Sequence[float] | None = None,
     phases: int | None = None,
     seconds: float = 60.0,
@@ -80,7 +82,7 @@ def make_record(
     `level` at the end; or, with `groups`, whose classes of phase i have groups[i] after the last phase."""
     spec = Spec(
         dataset=dataset, method=method, memory=memory, first=first, step=step, order=order, epochs=epochs,
-        classes=classes, seed=seed,
+        classes=classes, seed=seed, lr=lr, options=options or {},
     )  # fmt: skip
     shape = (32, 32, 3) if dataset == "cifar100" else (224, 224, 3)
     resolved = resolve(spec, 100, recipe_name(method), shape, keeps_memory=method != "finetune")

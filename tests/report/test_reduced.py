@@ -55,6 +55,17 @@ def test_a_figure_of_one_data_set_is_whole_with_five_orders(make, orders: str, s
     assert "Table 1, reduced: Final incremental accuracy, 10 new classes per phase" in found  # one data set of two
 
 
+def test_runs_with_numbers_of_their_own_stand_alone(make) -> None:
+    usual, slower, stronger = (make("fgp", **SMALL | more) for more in ({}, {"lr": 0.5}, {"options": {"strength": 1}}))
+    results = gather(map(run_of, [usual, slower, stronger]))
+    tables = {table.name: table for table in own_tables(results)}
+    place = "cifar100-20classes-4plus4-m200-7epochs"
+    assert set(tables) == {place, f"{place}-lr0.5", f"{place}-strength1"}
+    assert "first learning rate set to 0.5" in tables[f"{place}-lr0.5"].words
+    assert "strength set to 1" in tables[f"{place}-strength1"].words
+    assert "set to" not in tables[place].words
+
+
 def test_the_authors_files_are_not_reduced() -> None:
     assert not [title for title in titles(official_records()) if "reduced" in title]
 

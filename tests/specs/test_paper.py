@@ -110,6 +110,11 @@ def test_words_come_from_specs_too() -> None:
     )
 
 
+def test_words_name_numbers_that_are_not_the_methods_own() -> None:
+    words = Reduction.of([Spec(lr=0.4, options={"strength": 0.5})]).words()
+    assert words.endswith("; first learning rate set to 0.4; strength set to 0.5")
+
+
 def test_settings_that_no_longer_fit_are_named() -> None:
     """With 20 classes none can start from 50; with --first given, all do."""
     short = Reduction(datasets=("cifar100",), orders=("0",), classes=20)

@@ -68,6 +68,27 @@ def test_profile_and_epochs_reach_the_recipe() -> None:
     assert run.recipe.later.epochs == 70
 
 
+def test_a_learning_rate_and_the_methods_own_numbers_are_part_of_the_run() -> None:
+    usual = resolved(memory=200)
+    other = resolved(memory=200, lr=0.4, options={"strength": 0.5})
+    assert (other.recipe.first.lr, other.recipe.first.lr_at(50)) == pytest.approx((0.4, 0.08))
+    assert (usual.options, other.options) == ({}, {"strength": 0.5})
+    ids = {identity(resolved(memory=200, **more)) for more in ({}, {"lr": 0.4}, {"options": {"strength": 0.5}})}
+    assert len(ids) == 3
+    assert identity(resolved(memory=200, lr=2.0)) == identity(usual)  # FGP's own rate, said aloud
+
+
+def test_equal_specs_are_one_in_a_set() -> None:
+    one, other = Spec(options={"base": 1, "margin": 0.5}), Spec(options={"margin": 0.5, "base": 1.0})
+    assert one == other and len({one, other, Spec()}) == 2
+
+
+def test_given_numbers_win_over_those_of_the_data_set() -> None:
+    run = resolve(Spec(method="icarl", options={"outputs": 20}), 100, "icarl", CIFAR)
+    assert run.options == {"outputs": 20}
+    assert resolve(Spec(method="icarl"), 100, "icarl", CIFAR).options == {"outputs": 100}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -95,6 +116,12 @@ def test_what_cannot_run_is_refused_when_resolved(options: dict[str, Any], messa
         ({"profile": "fair"}, "give 'official' or 'matched'."),
         ({"selection": "best"}, "'herding', 'random' or 'closest'"),
         ({"dataset": 3}, "give a word in quotes."),
+        ({"lr": 0}, "lr = 0 does not fit: give a number above 0."),
+        ({"lr": "fast"}, "lr = 'fast' does not fit: give a number."),
+        ({"lr": float("nan")}, "give a finite number."),
+        ({"options": {"strength": "x"}}, "options.strength = 'x' does not fit: give a number."),
+        ({"options": {"strength": -0.5}}, "give a number of at least 0."),
+        ({"options": 3}, "names with numbers"),
         ({"memory": 100, "memory_per_class": 5}, "contradict each other: give one of them."),
     ],
 )
@@ -119,6 +146,9 @@ def test_toml_with_overrides(tmp_path: Path) -> None:
     file.write_text('method = "bic"\nmemory = 1000\norder = 3\n')
     assert Spec.from_toml(file) == Spec(method="bic", memory=1000, order="3")
     assert Spec.from_toml(file, {"memory": 500, "seed": None}).memory == 500
+    more = tmp_path / "more.toml"
+    more.write_text("lr = 1\n[options]\nstrength = 0.5\n")
+    assert Spec.from_toml(more) == Spec(lr=1.0, options={"strength": 0.5})
     assert Spec.from_toml(file, {"memory_per_class": 20}) == Spec(method="bic", memory_per_class=20, order="3")
 
 
@@ -215,6 +245,13 @@ def test_the_command_repeats_the_run() -> None:
     names = [word.removeprefix("--").replace("-", "_") for word in words[::2]]
     values = [int(word) if word.isdigit() else word for word in words[1::2]]
     assert Spec.from_options(dict(zip(names, values, strict=True))) == spec
+
+
+def test_the_command_names_a_learning_rate_and_options() -> None:
+    spec = Spec(method="lucir", lr=0.05, options={"base": 2.5, "hardest": 1})
+    assert command(spec) == (
+        "classgrow run --dataset cifar100 --method lucir --seed 1 --lr 0.05 --option base=2.5 --option hardest=1"
+    )
 
 
 def test_seed_1993_is_the_order_the_field_uses() -> None:

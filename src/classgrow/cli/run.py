@@ -38,6 +38,10 @@ def run(
     classes: Annotated[int | None, typer.Option(help="Learn only the first so many classes of the order.")] = None,
     profile: Annotated[str | None, typer.Option(help="official (each method's own epochs) or matched.")] = None,
     selection: Annotated[str | None, typer.Option(help="Exemplars by herding (default), random or closest.")] = None,
+    lr: Annotated[float | None, typer.Option(help="First learning rate; later ones in proportion.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="A number of the method's own, as strength=0.5.")
+    ] = None,
     output: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = OUTPUT,
     data: Data = None,
     strict: Annotated[
@@ -67,6 +71,8 @@ def run(
         "classes": classes,
         "profile": profile,
         "selection": selection,
+        "lr": lr,
+        "options": read_options(option or []),
     }
     from classgrow.engine.place import here
     from classgrow.experiments.launch import end_with_parent
@@ -107,6 +113,18 @@ def read_compile(word: str) -> Compile:
     if word not in wishes:
         raise ClassgrowError(f"--compile is auto, on or off, not {word!r}.")
     return wishes[word]
+
+
+def read_options(words: list[str]) -> dict[str, float] | None:
+    """["strength=0.5"] as names and numbers; None if there are none."""
+    found: dict[str, float] = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        try:
+            found[name.strip()] = int(number) if number.strip().lstrip("+-").isdigit() else float(number)
+        except ValueError:
+            raise ClassgrowError(f"--option {word} is no NAME=NUMBER: write it like --option strength=0.5.") from None
+    return found or None
 
 
 def read_spec(spec_file: Path | None, settings: dict[str, Any]) -> Spec:

@@ -74,7 +74,7 @@ def outline(spec: Spec, data_dir: Path | None = None) -> Outline:
 
 
 def _resolved(spec: Spec, facts: DataFacts) -> ResolvedSpec:
-    method = build_method(spec.method)
+    method = build_method(spec.method, **spec.options)
     return resolve(
         spec,
         len(facts.of_class),

@@ -71,7 +71,7 @@ def prepare(
     spec: Spec, output: Path, data_dir: Path | None = None, progress: Progress | None = None, strict: bool = False
 ) -> Run:
     """Load the data and fill the gaps; everything that can be wrong with a spec is said here."""
-    method = build_method(spec.method)
+    method = build_method(spec.method, **spec.options)
     dataset = load(spec.dataset, data_dir, progress, strict)
     resolved = resolve(
         spec,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from classgrow.method import Method
 from classgrow.methods.catalogue import METHODS
+from classgrow.methods.options import options_of
 from classgrow.recipes import RECIPES, Kind, Profile, Recipe, Schedule, method_options, recipe_for
 
 PROFILES: tuple[Profile, ...] = ("official", "matched")
@@ -60,9 +61,21 @@ def recipe_table(method: Method) -> str:
         if kind in RECIPES[method.recipe]:
             rows += [(text, profile, *numbers(recipe_for(method.recipe, kind, profile))) for profile in PROFILES]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    options = {kind: method_options(method.name, kind) for kind in KINDS}
-    lines = [f"{KINDS[kind]}: {name} = {value:g}" for kind, given in options.items() for name, value in given.items()]
-    return table + ("\n\nOptions: " + "; ".join(lines) + "." if lines else "")
+    lines = option_lines(method.name)
+    return table + ("\n\nOptions, as in `--option NAME=NUMBER`: " + "; ".join(lines) + "." if lines else "")
+
+
+def option_lines(name: str) -> list[str]:
+    """The numbers that a method of ours can be given, then those that change with the data."""
+    own = options_of(METHODS[name]) if name in METHODS else {}
+    given = {kind: method_options(name, kind) for kind in KINDS}
+    everywhere = [f"{option} = {value:g}" for option, value in own.items()]
+    return everywhere + [
+        f"{KINDS[kind]}: {option} = {value:g}"
+        for kind, options in given.items()
+        for option, value in options.items()
+        if value != own.get(option)
+    ]
 
 
 def numbers(recipe: Recipe) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from classgrow.methods.icarl import icarl
 from classgrow.methods.installed import from_package
 from classgrow.methods.lucir import lucir
 from classgrow.methods.mnemonics import mnemonics
+from classgrow.methods.options import check_options
 from classgrow.methods.plain import finetune, joint, lwf, replay
 
 Factory = Callable[..., Method]
@@ -54,6 +55,6 @@ def build_method(name: str, **options: Any) -> Method:
     """The named method, with the options of its factory."""
     known = known_methods()
     if name not in known:
-        hint = nearest_name(name, list(known))
-        raise ClassgrowError(f"Unknown method {name!r}; known: {', '.join(known)}.{hint}")
+        raise ClassgrowError(f"Unknown method {name!r}; known: {', '.join(known)}.{nearest_name(name, list(known))}")
+    check_options(name, known[name], options)
     return known[name](**options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -21,6 +22,13 @@ def from_package(point: EntryPoint) -> Callable[..., Method]:
                 f"The method {point.name!r} of an installed package cannot be loaded ({error}): "
                 "mend or uninstall that package."
             ) from error
+        try:
+            inspect.signature(factory).bind(**options)
+        except TypeError as error:
+            raise ClassgrowError(
+                f"The method {point.name!r} cannot be built with the options {dict(options)} ({error}): "
+                "see what its package says of them."
+            ) from None
         method: Method = factory(**options)
         return method
 

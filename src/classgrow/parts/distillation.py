@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from classgrow.errors import ClassgrowError
 from classgrow.parts.objective import Term
 from classgrow.views import BatchView, Outputs
 
@@ -104,6 +105,8 @@ class SoftmaxDistillation(Distillation):
     """
 
     def __init__(self, temperature: float = 2.0, per_block: bool = False, relative: bool = False) -> None:
+        if temperature <= 0:
+            raise ClassgrowError(f"A temperature of {temperature:g} softens nothing: give one above 0.")
         self.temperature, self.per_block, self.relative = temperature, per_block, relative
         name, sum_sign = ("KL" if relative else "H"), ("Σ_blocks " if per_block else "")
         soft = f"softmax(a*/{temperature:g}), softmax(a/{temperature:g})"

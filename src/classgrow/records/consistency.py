@@ -29,8 +29,14 @@ def _names(record: Record) -> str | None:
         value = record.resolved.get(name)
         if value is not None and not isinstance(value, kind):
             return f"the odd {name} {str(value)[:40]!r}"
-    epochs = record.spec.get("epochs")
-    return None if epochs is None or isinstance(epochs, int) else f"the odd epochs {str(epochs)[:40]!r}"
+    numbers: dict[str, Any] = {"epochs": record.spec.get("epochs"), "lr": record.spec.get("lr")}
+    options = record.spec.get("options") or {}
+    if not isinstance(options, dict) or not all(_WORD.fullmatch(name) for name in options):
+        return f"the odd options {str(options)[:40]!r}"
+    for name, value in (numbers | options).items():
+        if value is not None and not isinstance(value, int if name == "epochs" else int | float):
+            return f"the odd {name} {str(value)[:40]!r}"
+    return None
 
 
 def _classes(record: Record) -> str | None:

@@ -83,6 +83,8 @@ class Regimen:
     epochs: int | None = None
     selection: str = "herding"
     source: Source = "runs"
+    lr: float | None = None
+    options: tuple[tuple[str, float], ...] = ()
 
     @property
     def slug(self) -> str:
@@ -91,6 +93,8 @@ class Regimen:
             self.profile if self.profile != "official" else "",
             f"{self.epochs}epochs" if self.epochs else "",
             self.selection if self.selection != "herding" else "",
+            f"lr{self.lr:g}" if self.lr is not None else "",
+            *(f"{name}{value:g}" for name, value in self.options),
             "authors" if self.source == "authors" else "",
         ]
         return "".join(f"-{part}" for part in parts if part)
@@ -161,6 +165,8 @@ def run_of(record: Record) -> Run:
             epochs=spec.get("epochs"),
             selection=resolved.get("selection") or "herding",
             source="authors" if record.code == OFFICIAL else "runs",
+            lr=spec.get("lr"),
+            options=tuple(sorted((spec.get("options") or {}).items())),
         ),
         order=order_name(record),
         class_order=class_order,
@@ -275,7 +281,8 @@ def gather(runs: Iterable[Run]) -> Results:
 
 
 def _regimen_order(regimen: Regimen) -> tuple[Any, ...]:
-    return (regimen.source, regimen.profile != "official", -(regimen.epochs or 10**9), regimen.selection)
+    own = (regimen.selection, regimen.lr or 0.0, regimen.options)
+    return (regimen.source, regimen.profile != "official", -(regimen.epochs or 10**9), *own)
 
 
 def _belongs(run: Run, regimen: Regimen) -> bool:
@@ -285,7 +292,7 @@ def _belongs(run: Run, regimen: Regimen) -> bool:
     if replace(run.regimen, epochs=regimen.epochs) != regimen or run.recipe == "null":
         return False
     try:
-        recipe = recipe_for(*run.recipe_key, regimen.profile, regimen.epochs)  # type: ignore[arg-type]
+        recipe = recipe_for(*run.recipe_key, regimen.profile, regimen.epochs, regimen.lr)  # type: ignore[arg-type]
     except ClassgrowError:
         return False
     return json.dumps(json.loads(json.dumps(asdict(recipe))), sort_keys=True) == run.recipe

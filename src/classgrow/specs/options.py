@@ -49,7 +49,7 @@ def check_names(options: Iterable[str], known: tuple[str, ...]) -> None:
 def explain(error: ValidationError) -> ClassgrowError:
     """The first thing that is wrong, as one sentence."""
     first = error.errors(include_url=False)[0]
-    name = ".".join(str(part) for part in first["loc"])
+    name = ".".join(str(part) for part in first["loc"] if part not in ("float", "int"))  # those of a union
     return ClassgrowError(f"{name} = {first['input']!r} does not fit: give {_wanted(first)}.")
 
 
@@ -58,8 +58,16 @@ def _wanted(detail: ErrorDetails) -> str:
     match detail["type"]:
         case "int_type" | "int_from_float":
             return "a whole number"
+        case "float_type":
+            return "a number"
+        case "dict_type":
+            return "names with numbers, as in options = {strength = 0.5}"
         case "greater_than_equal":
-            return f"a whole number of at least {context['ge']}"
+            return f"a{' whole' if isinstance(detail['input'], int) else ''} number of at least {context['ge']}"
+        case "greater_than":
+            return f"a number above {context['gt']:g}"
+        case "finite_number":
+            return "a finite number"
         case "less_than":
             return f"a whole number below {context['lt']}"
         case "string_type" | "string_too_short":

@@ -34,6 +34,8 @@ class Reduction:
     memory: int | None = None
     profile: Profile = "official"
     seed: int = 1
+    lr: float | None = None
+    options: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def of(cls, specs: Iterable[Spec]) -> Reduction:
@@ -54,6 +56,8 @@ class Reduction:
             memory=_outside(PAPER_MEMORIES, (spec.memory for spec in specs)),
             profile=specs[0].profile,
             seed=specs[0].seed,
+            lr=specs[0].lr,
+            options=tuple(specs[0].options.items()),
         )
 
     def words(self) -> str:
@@ -68,6 +72,8 @@ class Reduction:
             self._epoch_words(),
             self._class_words(),
             f"a memory of {self.memory:,} images instead of 1,000 or 2,000" if self.memory else "",
+            f"first learning rate set to {self.lr:g}" if self.lr is not None else "",
+            *(f"{name} set to {value:g}" for name, value in self.options),
         )
         return [phrase for phrase in phrases if phrase]
 

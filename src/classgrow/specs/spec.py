@@ -30,6 +30,7 @@ from classgrow.specs.orders import is_order_file, resolve_order
 
 Selection = Literal["herding", "random", "closest"]
 Count = Annotated[int, Field(ge=1)]
+Number = Annotated[float | int, Field(ge=0, allow_inf_nan=False)]
 
 
 def _as_text(value: object) -> object:
@@ -55,6 +56,12 @@ class Spec(BaseModel):
     classes: Count | None = None
     selection: Selection = "herding"
     phases: Count | None = None
+    lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    options: dict[str, Number] = Field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        plain = (value for name, value in self if name != "options")
+        return hash((*plain, *sorted(self.options.items())))
 
     @model_validator(mode="after")
     def _one_memory(self) -> Self:
@@ -162,9 +169,9 @@ def resolve(
         order=order,
         seed=spec.seed,
         selection=spec.selection,
-        recipe=recipe_for(recipe_name, kind, spec.profile, spec.epochs),
+        recipe=recipe_for(recipe_name, kind, spec.profile, spec.epochs, spec.lr),
         inputs=inputs_for(spec.dataset, shape),
-        options=method_options(spec.method, kind),
+        options=method_options(spec.method, kind) | spec.options,
         total_classes=len(order),
         numerics=numerics_of(spec.method),
         data=data,
@@ -216,7 +223,9 @@ def identity(resolved: ResolvedSpec) -> str:
 def command(spec: Spec) -> str:
     """The shell command that repeats the run."""
     always = {"dataset", "method", "seed"}
-    fields = Spec.model_fields
-    given = {name: value for name, value in spec if name in always or value != fields[name].default}
+    defaults = {name: field.get_default(call_default_factory=True) for name, field in Spec.model_fields.items()}
+    given = {name: value for name, value in spec if name in always or value != defaults[name]}
+    options = given.pop("options", {})
     flags = [f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in given.items()]
+    flags += [f"--option {shlex.quote(f'{name}={value}')}" for name, value in options.items()]
     return " ".join(["classgrow run", *flags])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from classgrow.errors import ClassgrowError
 from classgrow.state import State
 from classgrow.steps.phase import Phase
 
@@ -19,6 +20,10 @@ class HoldOut:
     """
 
     share: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise ClassgrowError(f"A share of {self.share:g} cannot be held out: give one between 0 and 1.")
 
     def run(self, state: State, phase: Phase) -> None:
         counts = state.counts
