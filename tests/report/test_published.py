@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from classgrow.cli.tables import mean_of
 from classgrow.records.folder import find_records
-from classgrow.records.record import Record, read_record
+from classgrow.records.record import Record, RuleName, read_record
 from classgrow.records.repeat import repeat_command
 from classgrow.records.summary import RunSummary, summary
 from classgrow.report.comparisons import comparison_tables
@@ -91,6 +93,46 @@ def test_the_printed_command_repeats_every_row(page: Path) -> None:
 def test_every_finished_run_of_the_comparison_is_in_the_table() -> None:
     linked = {record.identity for record, _ in rows_with_records(ROOT / "docs" / "results.md")}
     assert {record.identity for record in find_records(RESULTS / "comparison")} == linked
+
+
+NAMED = {
+    "FGP": "fgp", "iCaRL": "icarl", "End-to-End": "eeil", "BiC": "bic", "LUCIR": "lucir", "Mnemonics": "mnemonics",
+    "fine-tuning": "finetune", "joint training": "joint",
+}  # fmt: skip
+THEIRS = {"72.0", "81.0", "44.7", "30.7"}
+"""Of the paper (iCaRL and FGP after 10 classes) and of its authors' files (FGP after 100: nearest mean and head)."""
+FORMULA = {"0.1"} | {percent(0.1 * (old / seen) ** 0.5 * seen / 100) for old, seen in ((16, 20), (90, 100))}
+"""λ, and what an edge of the graph weighs beside an output."""
+
+
+def numbers_of(record: Record) -> list[str]:
+    """Every accuracy, average, forgetting and deviation of a record, by its own rule and then by every one."""
+    every = (summary(record, rule) for rule in (record.headline, *get_args(RuleName)))
+    found: list[float | None] = []
+    for one in every:
+        phases = one.phase_accuracies or (None,) * len(record.phase_sizes)
+        found += [*one.curve, *phases, one.average, one.forgetting, one.mad]
+    return ["–" if value is None else percent(value) for value in found]
+
+
+def test_every_number_in_the_prose_is_of_a_method_it_names() -> None:
+    """A bullet's decimals are values of the runs that it names, or differences of one value between two of them."""
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    part = text[text.index("## A reduced protocol") : text.index("## Every method, very short")]
+    bullets = re.findall(r"^- (.+(?:\n  .+)*)", part, flags=re.MULTILINE)
+    runs = {record.method.name: numbers_of(record) for record in find_records(RESULTS / "comparison")}
+    checked = 0
+    for bullet in bullets:
+        words = {*(NAMED[name] for name in NAMED if name in bullet), *re.findall(r"`([a-z-]+)`", bullet)}
+        named = [runs[name] for name in sorted(words & set(runs))]
+        allowed = {number for numbers in named for number in numbers} | THEIRS | FORMULA
+        for one, other in combinations(named, 2):
+            pairs = [pair for pair in zip(one, other, strict=True) if "–" not in pair]
+            allowed |= {f"{abs(float(first) - float(second)):.1f}" for first, second in pairs}
+        found = re.findall(r"\b\d+\.\d\b", bullet)
+        assert set(found) <= allowed, f"{sorted(set(found) - allowed)} in: {bullet}"
+        checked += len(found)
+    assert len(bullets) >= 8 and checked >= 30
 
 
 def test_the_table_of_the_digits_is_the_mean_of_its_records() -> None:
