@@ -142,7 +142,9 @@ def test_another_first_rate_moves_all_rates_in_proportion() -> None:
     rates = (recipe.first.lr, recipe.later.lr, recipe.fine_tune.lr)
     assert rates == pytest.approx((0.4, 0.4, 0.04))  # four times 0.1, 0.1 and 0.01
     assert (recipe.first.drops, recipe.fine_tune.epochs) == (own.first.drops, own.fine_tune.epochs)
-    assert recipe_for("fgp", "cifar", lr=2.0) == recipe_for("fgp", "cifar")
+    for name in RECIPES:
+        assert recipe_for(name, "cifar", lr=recipe_for(name, "cifar").first.lr) == recipe_for(name, "cifar")
+    assert recipe_for("plain", "cifar", lr=0.4).later.lr == 0.4
 
 
 def test_digits_take_30_epochs_in_every_phase() -> None:

@@ -53,7 +53,7 @@ class Recipe:
         """The same with a first rate of `lr`; all other rates in proportion."""
 
         def moved(schedule: Schedule) -> Schedule:
-            return replace(schedule, lr=schedule.lr * lr / self.first.lr)
+            return replace(schedule, lr=lr if schedule.lr == self.first.lr else schedule.lr * (lr / self.first.lr))
 
         fine_tune = moved(self.fine_tune) if self.fine_tune else None
         return replace(self, first=moved(self.first), later=moved(self.later), fine_tune=fine_tune)

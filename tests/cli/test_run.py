@@ -54,7 +54,9 @@ def test_a_rate_and_a_number_of_the_methods_own(classgrow, finished: tuple[Path,
     assert record.resolved["recipe"]["later"]["lr"] == 0.25
     assert "0.5·√(old/seen)" in record.method.formula
     shown = classgrow("show", folder)
-    assert "--lr 0.25 --option strength=0.5" in shown.stdout and "learning rate 0.25" in shown.stdout
+    assert "--lr 0.25 --option strength=0.5" in shown.stdout
+    assert "learning rate 0.25, strength 0.5," in shown.stdout
+    assert "fgp, lr 0.25, strength 0.5" in classgrow("show", tmp_path).stdout
 
 
 def test_a_finished_run_says_so_and_does_nothing(classgrow, finished: tuple[Path, str], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

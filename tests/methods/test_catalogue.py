@@ -277,6 +277,7 @@ def test_the_numbers_of_every_method_can_be_given() -> None:
         "norm-icarl": {"outputs": 1},
     }
     assert "0.5·√(old/seen)" in build_method("fgp", strength=0.5).formula
+    assert "Σ_hardest 1 " in build_method("lucir", hardest=1.0).formula
 
 
 @pytest.mark.parametrize(
@@ -286,10 +287,13 @@ def test_the_numbers_of_every_method_can_be_given() -> None:
         ("finetune", {"x": 1}, "finetune has no option 'x'. Its options: none."),
         ("eeil", {"temperature": 0}, "A temperature of 0 softens nothing: give one above 0."),
         ("bic", {"held_out": 1}, "A share of 1 cannot be held out: give one between 0 and 1."),
-        ("lucir", {"hardest": 1.5}, "The option hardest of lucir takes a whole number, not 1.5."),
+        ("lucir", {"hardest": 1.5}, "The option hardest of lucir takes a whole number of at least 0, not 1.5."),
+        ("fgp", {"strength": float("nan")}, "The option strength of fgp takes a number of at least 0, not nan."),
+        ("fgp", {"strength": "x"}, "The option strength of fgp takes a number of at least 0, not 'x'."),
+        ("fgp", {"name": 1}, "fgp has no option 'name'. Its options: strength."),
     ],
 )
-def test_numbers_that_a_method_does_not_take_are_refused(name: str, options: dict[str, float], message: str) -> None:
+def test_numbers_that_a_method_does_not_take_are_refused(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ClassgrowError) as caught:
         build_method(name, **options)
     assert str(caught.value) == message

@@ -64,6 +64,19 @@ def test_runs_with_numbers_of_their_own_stand_alone(make) -> None:
     assert "first learning rate set to 0.5" in tables[f"{place}-lr0.5"].words
     assert "strength set to 1" in tables[f"{place}-strength1"].words
     assert "set to" not in tables[place].words
+    assert [tables[name].title[-10:] for name in sorted(tables)] == ["200 images", "es, lr 0.5", "strength 1"]
+
+
+def test_numbers_that_nearly_agree_do_not_share_a_file(make) -> None:
+    records = [make("fgp", **SMALL | {"lr": rate}) for rate in (0.2, 0.2000000001)]
+    names = {table.name.split("-")[-1] for table in own_tables(gather(map(run_of, records)))}
+    assert names == {"lr0.2", "lr0.2000000001"}
+
+
+def test_the_methods_own_rate_said_aloud_is_the_usual_run(make) -> None:
+    seeds = [make("fgp", **SMALL | {"lr": 2.0}), make("fgp", **SMALL | {"seed": 2})]
+    (table,) = own_tables(gather(map(run_of, seeds)))
+    assert table.name == "cifar100-20classes-4plus4-m200-7epochs"
 
 
 def test_the_authors_files_are_not_reduced() -> None:

@@ -115,6 +115,11 @@ def test_words_name_numbers_that_are_not_the_methods_own() -> None:
     assert words.endswith("; first learning rate set to 0.4; strength set to 0.5")
 
 
+def test_classes_are_counted_of_the_papers_data_only() -> None:
+    assert "20 of 100 classes" in Reduction.of([Spec(classes=20)]).words()
+    assert Reduction.of([Spec(dataset="digits", classes=4)]).words().endswith("; 4 classes")
+
+
 def test_settings_that_no_longer_fit_are_named() -> None:
     """With 20 classes none can start from 50; with --first given, all do."""
     short = Reduction(datasets=("cifar100",), orders=("0",), classes=20)

@@ -81,11 +81,14 @@ def test_a_learning_rate_and_the_methods_own_numbers_are_part_of_the_run() -> No
 def test_equal_specs_are_one_in_a_set() -> None:
     one, other = Spec(options={"base": 1, "margin": 0.5}), Spec(options={"margin": 0.5, "base": 1.0})
     assert one == other and len({one, other, Spec()}) == 2
+    assert identity(resolved(options={"base": 1.0})) == identity(resolved(options={"base": 1}))
 
 
 def test_given_numbers_win_over_those_of_the_data_set() -> None:
     run = resolve(Spec(method="icarl", options={"outputs": 20}), 100, "icarl", CIFAR)
     assert run.options == {"outputs": 20}
+    aloud = resolve(Spec(method="lucir", options={"base": 5}), 100, "lucir", CIFAR)
+    assert identity(aloud) == identity(resolve(Spec(method="lucir"), 100, "lucir", CIFAR))
     assert resolve(Spec(method="icarl"), 100, "icarl", CIFAR).options == {"outputs": 100}
 
 
@@ -122,6 +125,7 @@ def test_what_cannot_run_is_refused_when_resolved(options: dict[str, Any], messa
         ({"options": {"strength": "x"}}, "options.strength = 'x' does not fit: give a number."),
         ({"options": {"strength": -0.5}}, "give a number of at least 0."),
         ({"options": 3}, "names with numbers"),
+        ({"options": {"strength": 10**400}}, "give a number of at most 1e+09."),
         ({"memory": 100, "memory_per_class": 5}, "contradict each other: give one of them."),
     ],
 )
@@ -149,6 +153,8 @@ def test_toml_with_overrides(tmp_path: Path) -> None:
     more = tmp_path / "more.toml"
     more.write_text("lr = 1\n[options]\nstrength = 0.5\n")
     assert Spec.from_toml(more) == Spec(lr=1.0, options={"strength": 0.5})
+    both = Spec.from_toml(more, {"options": {"margin": 0.2}})
+    assert both.options == {"strength": 0.5, "margin": 0.2}
     assert Spec.from_toml(file, {"memory_per_class": 20}) == Spec(method="bic", memory_per_class=20, order="3")
 
 

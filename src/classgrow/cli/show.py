@@ -74,10 +74,11 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
     """What a run was, on what it ran, and how to repeat it: (name, text) in reading order."""
     from classgrow.cli.live import clock_text
     from classgrow.records.repeat import repeat_command
-    from classgrow.records.summary import order_name
+    from classgrow.records.summary import order_name, set_by_hand
 
     resolved, machine, versions = record.resolved, record.hardware, record.versions
     recipe = resolved["recipe"]
+    options = set_by_hand(None, resolved.get("options", {}).items())
     seconds = sum(phase.seconds.total for phase in record.phases)
     state = {"finished": "finished", "running": "not finished", "failed": "failed"}[record.status]
     threads = f"{record.execution.threads} thread{'s' if record.execution.threads != 1 else ''}"
@@ -97,7 +98,7 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
         (
             "recipe",
             f"{recipe['first']['epochs']} epochs, then {recipe['later']['epochs']} a phase, learning rate "
-            f"{recipe['first']['lr']:g}, batches of {recipe['batch_size']} ({resolved['profile']})",
+            f"{recipe['first']['lr']:g}{options}, batches of {recipe['batch_size']} ({resolved['profile']})",
         ),
         (
             "hardware",

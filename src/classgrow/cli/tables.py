@@ -8,7 +8,7 @@ from pathlib import Path
 
 from classgrow import metrics
 from classgrow.records.record import PhaseRecord, Record, RuleName
-from classgrow.records.summary import RunSummary, summary
+from classgrow.records.summary import RunSummary, set_by_hand, summary
 
 DASH = "–"
 RULES: dict[RuleName, str] = {"nearest": "nearest mean", "raw_nearest": "raw mean", "head": "head"}
@@ -112,7 +112,7 @@ def runs_table(records: Sequence[tuple[Path, Record]]) -> Table:
             (
                 path.name,
                 record.resolved["dataset"],
-                record.method.name,
+                f"{record.method.name}{set_by_hand(record.spec.get('lr'), (record.spec.get('options') or {}).items())}",
                 f"{number(memory)}{each}",
                 str(record.seed),
                 f"{len(record.phases)}/{record.phases_planned}",

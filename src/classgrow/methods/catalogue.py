@@ -20,7 +20,7 @@ from classgrow.methods.icarl import icarl
 from classgrow.methods.installed import from_package
 from classgrow.methods.lucir import lucir
 from classgrow.methods.mnemonics import mnemonics
-from classgrow.methods.options import check_options
+from classgrow.methods.options import fitted
 from classgrow.methods.plain import finetune, joint, lwf, replay
 
 Factory = Callable[..., Method]
@@ -51,10 +51,9 @@ def known_methods() -> dict[str, Factory]:
     return {**registered(), **METHODS}
 
 
-def build_method(name: str, **options: Any) -> Method:
+def build_method(name: str, /, **options: Any) -> Method:
     """The named method, with the options of its factory."""
     known = known_methods()
     if name not in known:
         raise ClassgrowError(f"Unknown method {name!r}; known: {', '.join(known)}.{nearest_name(name, list(known))}")
-    check_options(name, known[name], options)
-    return known[name](**options)
+    return known[name](**fitted(name, known[name], options))

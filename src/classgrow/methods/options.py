@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,19 +17,21 @@ def options_of(factory: Callable[..., Method]) -> dict[str, float]:
     return {one.name: one.default for one in parameters if isinstance(one.default, int | float)}
 
 
-def check_options(name: str, factory: Callable[..., Method], options: Mapping[str, Any]) -> None:
-    """Refuses numbers that the method called `name` does not take.
+def fitted(name: str, factory: Callable[..., Method], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as the factory takes them; numbers that the method called `name` does not take are refused.
 
     Parts, given from Python, are not looked at, nor what a factory passes on to another package's.
     """
     if any(one.kind is one.VAR_KEYWORD for one in inspect.signature(factory).parameters.values()):
-        return
+        return dict(options)
     known = options_of(factory)
     for option, value in options.items():
-        if not isinstance(value, int | float):
-            continue
-        if option not in known:
+        if option not in inspect.signature(factory).parameters:
             hint = nearest_name(option, list(known))
             raise ClassgrowError(f"{name} has no option {option!r}.{hint} Its options: {', '.join(known) or 'none'}.")
-        if isinstance(known[option], int) and value != int(value):
-            raise ClassgrowError(f"The option {option} of {name} takes a whole number, not {value}.")
+        if option in known:
+            whole = isinstance(known[option], int)
+            if not isinstance(value, int | float) or not 0 <= value < math.inf or (whole and value != int(value)):
+                wanted = "a whole number" if whole else "a number"
+                raise ClassgrowError(f"The option {option} of {name} takes {wanted} of at least 0, not {value!r}.")
+    return {option: int(value) if isinstance(known.get(option), int) else value for option, value in options.items()}

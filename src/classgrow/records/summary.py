@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import get_args
 
@@ -48,6 +49,17 @@ def summary(record: Record, rule: RuleName | None = None) -> RunSummary:
         curve=tuple(curve),
         phase_accuracies=tuple(phases),
     )
+
+
+def exact(value: float) -> str:
+    """0.2 as 0.2 and 2.0 as 2: two numbers never look the same."""
+    return f"{value:.15g}"
+
+
+def set_by_hand(lr: float | None, options: Iterable[tuple[str, float]]) -> str:
+    """ ", lr 0.4, strength 0.5": what a run was given instead of its method's own numbers; "" if nothing."""
+    parts = [("lr", lr), *options]
+    return "".join(f", {name} {exact(value)}" for name, value in parts if value is not None)
 
 
 def class_order_of(record: Record) -> tuple[int, ...]:

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from classgrow import metrics
 from classgrow.errors import ClassgrowError
-from classgrow.recipes import recipe_for
+from classgrow.recipes import RECIPES, recipe_for
 from classgrow.records.official import OFFICIAL
 from classgrow.records.record import Record
 from classgrow.records.repeat import spec_of
-from classgrow.records.summary import class_order_of, order_name, summary
+from classgrow.records.summary import class_order_of, order_name, set_by_hand, summary
 from classgrow.report.names import dataset_title, in_order, thousands
 from classgrow.report.seeds import by_order, seeds_words
 from classgrow.specs.paper import ITEMS, Metric
@@ -87,14 +87,18 @@ class Regimen:
     options: tuple[tuple[str, float], ...] = ()
 
     @property
+    def changes(self) -> str:
+        """ ", lr 0.4, strength 0.5" for runs with such numbers in place of the method's own; else ""."""
+        return set_by_hand(self.lr, self.options)
+
+    @property
     def slug(self) -> str:
         """What tells file names apart: "" for the paper's own, "-7epochs", "-matched-7epochs", "-authors"."""
         parts = [
             self.profile if self.profile != "official" else "",
             f"{self.epochs}epochs" if self.epochs else "",
             self.selection if self.selection != "herding" else "",
-            f"lr{self.lr:g}" if self.lr is not None else "",
-            *(f"{name}{value:g}" for name, value in self.options),
+            *self.changes.replace(" ", "").split(","),
             "authors" if self.source == "authors" else "",
         ]
         return "".join(f"-{part}" for part in parts if part)
@@ -149,6 +153,11 @@ class Run:
         return self.class_order, None if self.seeds else self.seed
 
 
+def _usual_rate(resolved: dict[str, Any]) -> float | None:
+    recipe = RECIPES.get(resolved.get("recipe_name") or "", {}).get(resolved.get("kind") or "")  # type: ignore[arg-type]
+    return recipe.first.lr if recipe else None
+
+
 def run_of(record: Record) -> Run:
     """What the report keeps of a record."""
     spec, resolved = record.spec, record.resolved
@@ -165,7 +174,7 @@ def run_of(record: Record) -> Run:
             epochs=spec.get("epochs"),
             selection=resolved.get("selection") or "herding",
             source="authors" if record.code == OFFICIAL else "runs",
-            lr=spec.get("lr"),
+            lr=None if spec.get("lr") == _usual_rate(resolved) else spec.get("lr"),
             options=tuple(sorted((spec.get("options") or {}).items())),
         ),
         order=order_name(record),

@@ -223,7 +223,7 @@ def setting_figure(results: Results, regimen: Regimen, setting: Setting, item: I
     part = part_of_setting(setting, (item.name,) if item else ("figure4", "figure5"), chosen)
     return FigureData(
         name=f"{prefix}{setting.slug}{regimen.slug}",
-        title=part.title(f"{item.title}; {setting.title}" if item else setting.title),
+        title=part.title(f"{f'{item.title}; ' if item else ''}{setting.title}{regimen.changes}"),
         words=words(runs),
         caption=tuple(caption((row,), chosen)),
         rows=(row,),

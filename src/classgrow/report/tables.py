@@ -164,7 +164,7 @@ def setting_table(results: Results, regimen: Regimen, setting: Setting) -> Table
     part = part_of_setting(setting, ("table1", "tableA2"), methods)
     return Table(
         name=f"{setting.slug}{regimen.slug}",
-        title=part.title(setting.title),
+        title=part.title(setting.title + regimen.changes),
         words=words(runs),
         columns=tuple(Column(METRIC_TITLES[metric], "", metric, False) for metric in metrics),
         methods=methods,

@@ -31,8 +31,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def overridden(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """`settings` with the overrides that were given (None: not given). One of the two ways to size the memory
-    replaces the other."""
+    replaces the other; options are overridden one by one."""
     given = {key: value for key, value in overrides.items() if value is not None}
+    if isinstance(settings.get("options"), dict) and isinstance(given.get("options"), dict):
+        given["options"] = settings["options"] | given["options"]
     replaced = {RIVALS[key] for key in given if key in RIVALS} - given.keys()
     return {key: value for key, value in settings.items() if key not in replaced} | given
 
@@ -63,9 +65,12 @@ def _wanted(detail: ErrorDetails) -> str:
         case "dict_type":
             return "names with numbers, as in options = {strength = 0.5}"
         case "greater_than_equal":
-            return f"a{' whole' if isinstance(detail['input'], int) else ''} number of at least {context['ge']}"
+            whole = "" if detail["loc"][0] == "options" else "whole "
+            return f"a {whole}number of at least {context['ge']}"
         case "greater_than":
             return f"a number above {context['gt']:g}"
+        case "less_than_equal":
+            return f"a number of at most {context['le']:g}"
         case "finite_number":
             return "a finite number"
         case "less_than":

@@ -72,8 +72,8 @@ class Reduction:
             self._epoch_words(),
             self._class_words(),
             f"a memory of {self.memory:,} images instead of 1,000 or 2,000" if self.memory else "",
-            f"first learning rate set to {self.lr:g}" if self.lr is not None else "",
-            *(f"{name} set to {value:g}" for name, value in self.options),
+            f"first learning rate set to {self.lr:.15g}" if self.lr is not None else "",
+            *(f"{name} set to {value:.15g}" for name, value in self.options),
         )
         return [phrase for phrase in phrases if phrase]
 
@@ -109,7 +109,8 @@ class Reduction:
     def _class_words(self) -> str:
         if self.classes is None and self.first is None and self.step is None:
             return ""
-        phrases = [f"{self.classes} of {PAPER_CLASSES} classes"] if self.classes else []
+        known = set(self.datasets or PAPER_DATASETS) <= set(PAPER_DATASETS)
+        phrases = [f"{self.classes} {f'of {PAPER_CLASSES} ' if known else ''}classes"] if self.classes else []
         if self.first:
             phrases.append(f"{self.first} in the first phase")
         if self.step:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from classgrow.errors import ClassgrowError
 from classgrow.recipes import (
@@ -30,12 +30,19 @@ from classgrow.specs.orders import is_order_file, resolve_order
 
 Selection = Literal["herding", "random", "closest"]
 Count = Annotated[int, Field(ge=1)]
-Number = Annotated[float | int, Field(ge=0, allow_inf_nan=False)]
 
 
 def _as_text(value: object) -> object:
     """`order = 0` in a TOML file means the order named "0"."""
     return str(value) if type(value) is int else value
+
+
+def _whole_if_it_is(value: float) -> float:
+    """2.0 as 2: equal numbers are one run."""
+    return int(value) if value == int(value) else value
+
+
+Number = Annotated[float | int, Field(ge=0, le=10**9, allow_inf_nan=False), AfterValidator(_whole_if_it_is)]
 
 
 class Spec(BaseModel):
@@ -171,11 +178,17 @@ def resolve(
         selection=spec.selection,
         recipe=recipe_for(recipe_name, kind, spec.profile, spec.epochs, spec.lr),
         inputs=inputs_for(spec.dataset, shape),
-        options=method_options(spec.method, kind) | spec.options,
+        options=_options(spec, kind),
         total_classes=len(order),
         numerics=numerics_of(spec.method),
         data=data,
     )
+
+
+def _options(spec: Spec, kind: Kind) -> dict[str, float]:
+    """The data set's numbers with those given; one that is given as it is anyway changes nothing."""
+    usual = method_options(spec.method, kind)
+    return usual | {name: value for name, value in spec.options.items() if usual.get(name) != value}
 
 
 def _memory(spec: Spec, protocol: PaperProtocol, classes: int) -> int | None:
