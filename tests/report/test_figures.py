@@ -127,6 +127,14 @@ def test_a_setting_of_its_own_has_both_views(make) -> None:
     assert own_figures(results, 0) == ([], 1)
 
 
+def test_times_of_several_machines_warn_in_the_figure_itself(make) -> None:
+    one, other = make("fgp"), make("icarl")
+    moved = other.model_copy(update={"hardware": other.hardware.model_copy(update={"cpu": "another"})})
+    assert "Machine: a processor, cpu, 1 threads." in figure_named(results_of([one, other]), "time").caption[0]
+    warned = figure_named(results_of([one, moved]), "time")
+    assert warned.words.endswith("Times come from 2 machines or thread counts: do not compare them.")
+
+
 def test_accuracy_against_memory_and_time(make) -> None:
     """Two memories make a memory panel; two methods with times make a time panel: 60 s and 120 s a run."""
     results = results_of(

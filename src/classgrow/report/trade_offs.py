@@ -56,12 +56,12 @@ def time_figure(results: Results, regimen: Regimen) -> FigureData | None:
             machines |= {
                 run.hardware for one in series for run in results.group(regimen, setting, one.method) if run.seconds
             }
-    caption = TIME_CAPTION
+    caption, warning = TIME_CAPTION, ""
     if len(machines) > 1:
-        caption += f" These runs come from {len(machines)} different machines or thread counts."
+        warning = f"Times come from {len(machines)} machines or thread counts: do not compare them."
     elif machines:
         caption += f" Machine: {next(iter(machines))}."
-    return _figure(results, regimen, "time", "Accuracy against training time", panels, places, caption)
+    return _figure(results, regimen, "time", "Accuracy against training time", panels, places, caption, warning)
 
 
 def _memory_series(results: Results, regimen: Regimen, places: list[Setting]) -> list[Series]:
@@ -100,6 +100,7 @@ def _figure(
     panels: list[PanelData],
     places: list[Setting],
     caption: str,
+    warning: str = "",
 ) -> FigureData | None:
     if not panels:
         return None
@@ -112,7 +113,7 @@ def _figure(
         for run in results.group(regimen, place, method)
     ]
     more = (f"{len(panels) - _AT_MOST} more settings are left out.",) if len(panels) > _AT_MOST else ()
-    return FigureData(f"{name}{regimen.slug}", title, words(runs), (caption, *more), rows)
+    return FigureData(f"{name}{regimen.slug}", title, f"{words(runs)} {warning}".strip(), (caption, *more), rows)
 
 
 def _main(methods: tuple[str, ...]) -> list[str]:
