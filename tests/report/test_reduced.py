@@ -77,6 +77,7 @@ def test_the_methods_own_rate_said_aloud_is_the_usual_run(make) -> None:
     seeds = [make("fgp", **SMALL | {"lr": 2.0}), make("fgp", **SMALL | {"seed": 2})]
     (table,) = own_tables(gather(map(run_of, seeds)))
     assert table.name == "cifar100-20classes-4plus4-m200-7epochs"
+    assert run_of(make("lucir", **SMALL | {"options": {"base": 5}})).regimen.options == ()
 
 
 def test_the_authors_files_are_not_reduced() -> None:

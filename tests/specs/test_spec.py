@@ -89,6 +89,8 @@ def test_given_numbers_win_over_those_of_the_data_set() -> None:
     assert run.options == {"outputs": 20}
     aloud = resolve(Spec(method="lucir", options={"base": 5}), 100, "lucir", CIFAR)
     assert identity(aloud) == identity(resolve(Spec(method="lucir"), 100, "lucir", CIFAR))
+    own = resolve(Spec(options={"strength": 0.1}), 100, "fgp", CIFAR, own_options={"strength": 0.1})
+    assert identity(own) == identity(resolved())
     assert resolve(Spec(method="icarl"), 100, "icarl", CIFAR).options == {"outputs": 100}
 
 

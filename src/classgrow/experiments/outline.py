@@ -8,7 +8,8 @@ from pathlib import Path
 
 from classgrow.data.catalogue import load
 from classgrow.experiments.plan import training_images
-from classgrow.methods import build_method
+from classgrow.methods import METHODS, build_method
+from classgrow.methods.options import options_of
 from classgrow.recipes import Kind
 from classgrow.records.folder import run_dir
 from classgrow.records.record import RECORD_FILE, Record, read_record
@@ -81,6 +82,7 @@ def _resolved(spec: Spec, facts: DataFacts) -> ResolvedSpec:
         method.recipe,
         facts.shape,
         keeps_memory=method.keeps_memory,
+        own_options=options_of(METHODS.get(spec.method)),
         data=facts.fingerprint,
     )
 

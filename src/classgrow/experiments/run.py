@@ -28,7 +28,8 @@ from classgrow.experiments.plan import budget_of, method_of, planned_images
 from classgrow.learner import Learner
 from classgrow.memory import HELD_OUT, TRAIN
 from classgrow.method import Method
-from classgrow.methods import build_method
+from classgrow.methods import METHODS, build_method
+from classgrow.methods.options import options_of
 from classgrow.networks.catalogue import BY_KIND
 from classgrow.progress import Progress, Silent
 from classgrow.records import record as records
@@ -79,6 +80,7 @@ def prepare(
         method.recipe,
         dataset.train.shape,
         keeps_memory=method.keeps_memory,
+        own_options=options_of(METHODS.get(spec.method)),
         data=dataset.fingerprint,
     )
     phases_to_run(spec, resolved)

@@ -67,7 +67,7 @@ def recipe_table(method: Method) -> str:
 
 def option_lines(name: str) -> list[str]:
     """The numbers that a method of ours can be given, then those that change with the data."""
-    own = options_of(METHODS[name]) if name in METHODS else {}
+    own = options_of(METHODS.get(name))
     given = {kind: method_options(name, kind) for kind in KINDS}
     everywhere = [f"{option} = {value:g}" for option, value in own.items()]
     return everywhere + [

@@ -11,9 +11,9 @@ from classgrow.errors import ClassgrowError, nearest_name
 from classgrow.method import Method
 
 
-def options_of(factory: Callable[..., Method]) -> dict[str, float]:
-    """Each number that the factory takes, with its usual value."""
-    parameters = inspect.signature(factory).parameters.values()
+def options_of(factory: Callable[..., Method] | None) -> dict[str, float]:
+    """Each number that the factory takes, with its usual value; of a method that is not ours nobody knows."""
+    parameters = inspect.signature(factory).parameters.values() if factory else ()
     return {one.name: one.default for one in parameters if isinstance(one.default, int | float)}
 
 

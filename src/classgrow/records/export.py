@@ -11,7 +11,7 @@ from classgrow import metrics
 from classgrow.errors import ClassgrowError
 from classgrow.records.folder import find_records
 from classgrow.records.record import PhaseRecord, Record, RuleName
-from classgrow.records.summary import order_name
+from classgrow.records.summary import exact, order_name
 
 if TYPE_CHECKING:
     import pandas
@@ -112,7 +112,7 @@ def _run_columns(record: Record) -> dict[str, Any]:
         "seed": record.seed,
         "epochs": resolved.get("recipe", {}).get("first", {}).get("epochs"),
         "lr": resolved.get("recipe", {}).get("first", {}).get("lr"),
-        "options": " ".join(f"{name}={value:g}" for name, value in resolved.get("options", {}).items()),
+        "options": " ".join(f"{name}={exact(value)}" for name, value in resolved.get("options", {}).items()),
         "selection": resolved.get("selection"),
         "status": record.status,
         "code_version": record.code.version,

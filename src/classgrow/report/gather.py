@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from classgrow import metrics
 from classgrow.errors import ClassgrowError
-from classgrow.recipes import RECIPES, recipe_for
+from classgrow.recipes import RECIPES, method_options, recipe_for
 from classgrow.records.official import OFFICIAL
 from classgrow.records.record import Record
 from classgrow.records.repeat import spec_of
@@ -158,6 +158,13 @@ def _usual_rate(resolved: dict[str, Any]) -> float | None:
     return recipe.first.lr if recipe else None
 
 
+def _unusual_options(spec: dict[str, Any], resolved: dict[str, Any]) -> tuple[tuple[str, float], ...]:
+    """The numbers a run was given, without those that are the method's own on such data anyway."""
+    given, taken = spec.get("options") or {}, resolved.get("options") or {}
+    usual = method_options(resolved.get("method") or "", resolved.get("kind") or "")  # type: ignore[arg-type]
+    return tuple(sorted((name, value) for name, value in given.items() if name in taken and usual.get(name) != value))
+
+
 def run_of(record: Record) -> Run:
     """What the report keeps of a record."""
     spec, resolved = record.spec, record.resolved
@@ -175,7 +182,7 @@ def run_of(record: Record) -> Run:
             selection=resolved.get("selection") or "herding",
             source="authors" if record.code == OFFICIAL else "runs",
             lr=None if spec.get("lr") == _usual_rate(resolved) else spec.get("lr"),
-            options=tuple(sorted((spec.get("options") or {}).items())),
+            options=_unusual_options(spec, resolved),
         ),
         order=order_name(record),
         class_order=class_order,

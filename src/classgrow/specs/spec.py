@@ -149,10 +149,12 @@ def resolve(
     *,
     keeps_memory: bool = True,
     data: str = "",
+    own_options: Mapping[str, float] | None = None,
 ) -> ResolvedSpec:
     """Fills every gap of `spec` for data with `class_count` classes and images of `shape` (height, width, channels).
 
-    The memory has to give every class one exemplar at least, down to the last phase.
+    The memory has to give every class one exemplar at least, down to the last phase. `own_options`: the method's
+    numbers as they are unless given.
     """
     protocol = protocol_for(spec.dataset, class_count)
     order = resolve_order(protocol.order if spec.order is None else spec.order, class_count)
@@ -178,17 +180,18 @@ def resolve(
         selection=spec.selection,
         recipe=recipe_for(recipe_name, kind, spec.profile, spec.epochs, spec.lr),
         inputs=inputs_for(spec.dataset, shape),
-        options=_options(spec, kind),
+        options=_options(spec, kind, own_options or {}),
         total_classes=len(order),
         numerics=numerics_of(spec.method),
         data=data,
     )
 
 
-def _options(spec: Spec, kind: Kind) -> dict[str, float]:
+def _options(spec: Spec, kind: Kind, own: Mapping[str, float]) -> dict[str, float]:
     """The data set's numbers with those given; one that is given as it is anyway changes nothing."""
-    usual = method_options(spec.method, kind)
-    return usual | {name: value for name, value in spec.options.items() if usual.get(name) != value}
+    of_data = method_options(spec.method, kind)
+    usual = {**own, **of_data}
+    return of_data | {name: value for name, value in spec.options.items() if usual.get(name) != value}
 
 
 def _memory(spec: Spec, protocol: PaperProtocol, classes: int) -> int | None:
