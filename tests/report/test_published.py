@@ -56,18 +56,21 @@ def expected(record: Record, heading: str) -> str | None:
         return percent(numbers.curve[seen])
     if heading == "head":
         return percent(summary(record, "head").final)
+    if found := re.fullmatch(r"loss, phase (\d)", heading):
+        return f"{record.phases[int(found[1]) - 1].loss:.3f}"
     if heading == "minutes":
         parts = (sum((one.train, one.remember, one.evaluate)) for one in (phase.seconds for phase in record.phases))
         return f"{sum(parts) / 60:.0f}"
     return None
 
 
-@pytest.mark.parametrize("page", PAGES[:2], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_number_of_a_row_is_that_of_the_record_it_links_to(page: Path) -> None:
     checked = 0
     for record, cells in rows_with_records(page):
         assert record.status == "finished"
         assert cells["method"] == record.method.name
+        assert cells.get("with", "").strip("`") in (repeat_command(record) or "")
         for heading, cell in cells.items():
             if (number := expected(record, heading)) is not None:
                 assert cell == number, f"{page.name}, {record.method.name}, {heading}"
@@ -91,8 +94,10 @@ def test_the_printed_command_repeats_every_row(page: Path) -> None:
 
 
 def test_every_finished_run_of_the_comparison_is_in_the_table() -> None:
-    linked = {record.identity for record, _ in rows_with_records(ROOT / "docs" / "results.md")}
-    assert {record.identity for record in find_records(RESULTS / "comparison")} == linked
+    linked = {page: {record.identity for record, _ in rows_with_records(page)} for page in PAGES[1:]}
+    probes = {record.identity for record in find_records(RESULTS / "probes")}
+    assert {record.identity for record in find_records(RESULTS / "comparison")} == linked[PAGES[1]] - probes
+    assert probes == set.union(*linked.values()) & probes
 
 
 NAMED = {
@@ -116,16 +121,23 @@ def numbers_of(record: Record) -> list[float | None]:
     return [None if value is None else 100 * value for value in found]
 
 
+def given_in(record: Record) -> list[str]:
+    """The flags by which a run departs from its method's own numbers."""
+    return re.findall(r"--(?:lr|option) \S+", repeat_command(record) or "")
+
+
 def test_every_number_in_the_prose_is_of_a_method_it_names() -> None:
     """A bullet's decimals are values of the runs that it names, or differences of one value between two of them."""
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     part = text[text.index("## A reduced protocol") : text.index("## Every method, very short")]
     bullets = re.findall(r"^- (.+(?:\n  .+)*)", part, flags=re.MULTILINE)
     runs = {record.method.name: numbers_of(record) for record in find_records(RESULTS / "comparison")}
+    probes = {tuple(given_in(record)): numbers_of(record) for record in find_records(RESULTS / "probes")}
     checked = 0
     for bullet in bullets:
         words = {*(NAMED[name] for name in NAMED if name in bullet), *re.findall(r"`([a-z-]+)`", bullet)}
         named = [runs[name] for name in sorted(words & set(runs))]
+        named += [numbers for given, numbers in probes.items() if all(f"`{flag}`" in bullet for flag in given)]
         allowed = {f"{number:.1f}" for numbers in named for number in numbers if number is not None} | THEIRS | FORMULA
         for one, other in combinations(named, 2):
             pairs = zip(one, other, strict=True)
