@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# On a virtual Xeon that lists AMX, bfloat16 on the CPU ended the process (illegal instruction); below this limit it runs.
+# On a virtual Xeon that lists AMX, bfloat16 on the CPU was an illegal instruction; below this limit it runs.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 
 settings.register_profile("classgrow", deadline=None)  # a busy machine is no failure
