@@ -15,6 +15,7 @@ from benchmarks.timing import Timing, take_turns
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.loop import make_optimiser
 from classgrow.learner import Learner
+from classgrow.learner.fitting import fit_rules
 from classgrow.networks.resnet_cifar import resnet32
 from classgrow.parts.selection import unit
 from classgrow.progress import Silent
@@ -61,7 +62,7 @@ def after_phase(learner: Learner, data: LabelledImages, memory: dict[str, torch.
     step = next(step for step in learner.method.steps if isinstance(step, Remember))
     phase = phase_of(learner, data)
     step.run(learner.state, phase)
-    learner.refresh_means(phase.fresh)
+    fit_rules(learner.state, learner.method.rules, learner.inputs, learner.runtime, fresh=phase.fresh)
 
 
 # What the authors' code does: for every class seen it computes the features of all its images, plain and mirrored, each

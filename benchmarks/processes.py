@@ -55,6 +55,7 @@ def timed(work: object, rounds: int) -> dict[str, float]:
 
 def part() -> None:
     """What each process does; the first prints."""
+    torch.set_num_threads(1)
     one = training()
     optimiser = make_optimiser(one.network, one.recipe)
     found = {"step": timed(lambda: one.epoch(optimiser, 0, Silent()), STEPS)}

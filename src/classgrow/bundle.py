@@ -42,7 +42,7 @@ class Config(BaseModel):
     options: dict[str, float]
     formula: str
     network: str | None
-    memory: int
+    memory: int | None
     memory_per_class: int | None
     selection: str | None
     total_classes: int | None
@@ -51,6 +51,7 @@ class Config(BaseModel):
     classes: list[str]
     recipe: Recipe
     inputs: Inputs
+    rule: str | None = None
 
 
 def save(learner: Learner, folder: Path | str) -> None:
@@ -87,7 +88,7 @@ def load(
     config, tensors, plain = read(folder)
     learner = Learner(
         method_of(config, method, folder),
-        memory=config.memory,
+        memory=config.memory if config.memory_per_class is None else None,
         memory_per_class=config.memory_per_class,
         network=network_of(config, network, folder),
         recipe=config.recipe,
@@ -95,6 +96,7 @@ def load(
         total_classes=config.total_classes,
         seed=config.seed,
         selection=config.selection,
+        rule=config.rule,
         execution=execution,
         progress=progress,
     )

@@ -86,8 +86,10 @@ class CheckpointFile:
     every_seconds: float = 20.0
     _last: float = field(default_factory=time.monotonic)
 
-    def due(self, epoch: int) -> bool:
-        return epoch % self.every_epochs == 0 or time.monotonic() - self._last > self.every_seconds
+    def due(self, epoch: int | None) -> bool:
+        """Whether to save now; a step that counts no epochs is saved by time alone."""
+        by_count = epoch is not None and epoch % self.every_epochs == 0
+        return by_count or time.monotonic() - self._last > self.every_seconds
 
     def write(self, tensors: Tensors, plain: dict[str, Any]) -> None:
         write(self.path, tensors, plain)

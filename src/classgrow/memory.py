@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -77,6 +78,17 @@ class Memory:
     def shrink(self, quota: int, role: int = TRAIN) -> None:
         """Keep the `quota` best-ranked images of every class in this role."""
         self.keep((self.roles != role) | (self.ranks < quota))
+
+    def drop(self, labels: Sequence[int], role: int = TRAIN) -> None:
+        """Let go of these classes' images in this role."""
+        dropped = (self.roles == role) & torch.isin(self.labels, torch.tensor(labels, dtype=torch.long))
+        if bool(dropped.any()):
+            self.keep(~dropped)
+
+    def forget(self, label: int) -> None:
+        """Let go of a class: later classes move up by one place."""
+        self.keep(self.labels != label)
+        self.labels = self.labels - (self.labels > label).long()
 
     def keep(self, mask: Tensor) -> None:
         """Drop everything outside the mask."""

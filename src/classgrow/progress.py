@@ -6,9 +6,11 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """A bar that can be begun, advanced and ended; counts are images."""
+    """A bar that can be begun, advanced and ended; counts are images. Training a phase is what a run plans for."""
 
     def begin(self, text: str, total: int, done: int = 0) -> None: ...
+
+    def begin_training(self, phase: int, total: int, done: int = 0) -> None: ...
 
     def advance(self, images: int) -> None: ...
 
@@ -22,6 +24,9 @@ class Silent:
 
     def begin(self, text: str, total: int, done: int = 0) -> None:
         pass
+
+    def begin_training(self, phase: int, total: int, done: int = 0) -> None:
+        self.begin(f"phase {phase}", total, done)
 
     def advance(self, images: int) -> None:
         pass

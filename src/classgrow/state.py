@@ -1,13 +1,15 @@
-"""What a learner knows between two images: network, teacher, classes, memory, class means."""
+"""What a learner knows between two images: network, teacher, classes, memory, and what its rules have fitted."""
 
 from __future__ import annotations
 
 import copy
+import hashlib
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from classgrow.data.labelled import ClassLabel, LabelledImages
 from classgrow.memory import TRAIN, Memory
@@ -21,9 +23,10 @@ Tensors = dict[str, Tensor]
 class State:
     """The learner owns one; steps change it.
 
-    `sizes`: how many classes each phase added, the current one included; `withheld`: positions among the phase's own
-    images that are kept out of training; `blank`: the network before it learned anything; `means`: class means by
-    name ("unit", "raw"), empty without a memory.
+    `sizes`: how many classes each phase added, the current one included (0: more images of known classes);
+    `withheld`: positions among the phase's own images that are kept out of training; `blank`: the network before it
+    learned anything; `fitted`: the tensors of every rule that could be fitted, by its name; `fitted_to`: the digest of
+    the backbone they belong to.
     """
 
     network: Network
@@ -34,7 +37,8 @@ class State:
     classes: tuple[ClassLabel, ...] = ()
     sizes: tuple[int, ...] = ()
     withheld: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
-    means: Tensors = field(default_factory=dict)
+    fitted: dict[str, Tensors] = field(default_factory=dict)
+    fitted_to: str = ""
 
     @property
     def phase(self) -> int:
@@ -42,14 +46,36 @@ class State:
         return len(self.sizes)
 
     @property
-    def counts(self) -> ClassCounts:
-        """Old and new classes of the current phase."""
+    def blocks(self) -> tuple[int, ...]:
+        """Sizes of the phases that added classes: their sum is the number of classes."""
+        return tuple(size for size in self.sizes if size)
+
+    @property
+    def arriving(self) -> range:
+        """The classes that the current phase adds."""
         new = self.sizes[-1] if self.sizes else 0
+        return range(len(self.classes) - new, len(self.classes))
+
+    @property
+    def counts(self) -> ClassCounts:
+        """Old and new classes. New are those that came last: in a phase without new classes, those of an earlier one,
+        so that every weight and every loss means what it meant then."""
+        new = self.blocks[-1] if self.blocks else 0
         return ClassCounts(len(self.classes) - new, new, self.total_classes)
 
     def snapshot_teacher(self) -> None:
         """The network as it is now becomes the frozen teacher."""
         self.teacher = frozen_copy(self.network)
+
+    def forget(self, position: int) -> None:
+        """Take a class out of classes, head and memory; the rules' tensors are theirs to change. No teacher is left."""
+        ends = list(accumulate(self.sizes))
+        owner = next(phase for phase, end in enumerate(ends) if position < end)
+        self.sizes = tuple(size - (phase == owner) for phase, size in enumerate(self.sizes))
+        self.classes = self.classes[:position] + self.classes[position + 1 :]
+        self.network.head.forget(position, newest=self.counts.new)
+        self.memory.forget(position)
+        self.teacher = None
 
     def training_set(self, data: LabelledImages) -> LabelledImages:
         """The phase's images, without those withheld, and the exemplars of the old classes: each once an epoch."""
@@ -63,11 +89,14 @@ class State:
         """Everything as named tensors and plain values, for checkpoints, bundles and rollbacks."""
         tensors: Tensors = {"withheld": self.withheld}
         tensors |= {f"memory.{name}": value for name, value in self.memory.tensors().items()}
-        tensors |= {f"means.{name}": value for name, value in self.means.items()}
+        for rule, fitted in self.fitted.items():
+            tensors |= {f"fitted.{rule}.{name}": value for name, value in fitted.items()}
         plain: dict[str, Any] = {
             "classes": [[label.id, label.name] for label in self.classes],
             "sizes": list(self.sizes),
             "total_classes": self.total_classes,
+            "rules": list(self.fitted),
+            "fitted_to": self.fitted_to,
         }
         for name, network in (("network", self.network), ("teacher", self.teacher)):
             if network is not None:
@@ -82,14 +111,32 @@ class State:
         self.total_classes = plain["total_classes"]
         self.withheld = tensors["withheld"]
         self.memory.restore(within(tensors, "memory."))
-        device = next(self.network.parameters()).device
-        self.means = {name: value.to(device) for name, value in within(tensors, "means.").items()}
+        self.fitted_to = plain.get("fitted_to", "")
+        self.fitted = {rule: within(tensors, f"fitted.{rule}.") for rule in plain.get("rules", ())}
+        if "rules" not in plain:
+            self.fitted = fitted_before_0_2(tensors)
         self.teacher = None
         if "teacher" in plain:
             teacher = frozen_copy(self.network)
             restore_network(teacher, within(tensors, "teacher."), plain["teacher"])
             self.teacher = teacher.requires_grad_(False).eval()
         restore_network(self.network, within(tensors, "network."), plain["network"])
+
+
+def fitted_before_0_2(tensors: Tensors) -> dict[str, Tensors]:
+    """What version 0.1 saved as means; nothing in a state that has learned nothing yet."""
+    names = {"unit": "nearest", "raw": "raw_nearest"}
+    means = {names[name]: {"means": value} for name, value in within(tensors, "means.").items()}
+    return {**means, "head": {}} if len(tensors["network.head.weight"]) or means else {}
+
+
+def digest(module: nn.Module) -> str:
+    """A name for the weights and statistics of a module: it changes where one of them does."""
+    total = hashlib.blake2b(digest_size=16)
+    for name, value in module.state_dict().items():
+        total.update(name.encode())
+        total.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return total.hexdigest()
 
 
 def within(tensors: Tensors, prefix: str) -> Tensors:

@@ -67,7 +67,7 @@ def test_what_follows_a_phase_is_really_done() -> None:
     before = learner.state.memory.tensors()
     between.after_phase(learner, data, before)
     assert torch.bincount(learner.state.memory.labels).tolist() == [4] * 6
-    assert learner.state.means["unit"].shape == (6, 64)
+    assert learner.state.fitted["nearest"]["means"].shape == (6, 64)
 
 
 def test_what_it_is_measured_against_sees_the_same_images() -> None:

@@ -45,8 +45,8 @@ def test_old_rows_survive_growth(name: str, teach: Teach, watched: Watched) -> N
         assert same(before, after)
 
 
-@pytest.mark.parametrize("memory", [{"memory": 24}, {"memory_per_class": 3}], ids=["total", "per class"])
-def test_memory_keeps_its_budget_after_every_phase(name: str, memory: dict[str, int], teach: Teach) -> None:
+@pytest.mark.parametrize("memory", [{"memory": 24}, {"memory": None, "memory_per_class": 3}], ids=["total", "per class"])
+def test_memory_keeps_its_budget_after_every_phase(name: str, memory: dict[str, int | None], teach: Teach) -> None:
     """Held-out images count too."""
     kept: list[Tensor] = []
     learner = teach(name, SIZES, lambda one: kept.append(torch.bincount(one.state.memory.labels)), **memory)
@@ -58,9 +58,9 @@ def test_memory_keeps_its_budget_after_every_phase(name: str, memory: dict[str, 
         return
     for counts, seen in zip(kept, (1, 2, 5, 7), strict=True):
         assert len(counts) == seen and int(counts.min()) >= 1
-        allowed = min(14, memory.get("memory_per_class", 24 // seen))
+        allowed = min(14, memory.get("memory_per_class") or 24 // seen)
         assert int(counts.max()) <= allowed
-        assert int(counts.sum()) <= memory.get("memory", 3 * seen)
+        assert int(counts.sum()) <= (memory["memory"] or 3 * seen)
 
 
 def test_predictions_cover_exactly_the_classes_seen(name: str, teach: Teach, unseen_images: UnseenImages) -> None:
@@ -73,7 +73,7 @@ def test_predictions_cover_exactly_the_classes_seen(name: str, teach: Teach, uns
         images = unseen_images(seen)
         assert set(learner.predict(images)) <= set(range(seen))
         found = learner.predictions(learner._unlabelled(images))
-        assert set(found) == ({"head", "nearest", "raw_nearest"} if learner.state.means else {"head"})
+        assert set(found) == ({"head", "nearest"} if len(learner.state.memory) else {"head"})
         for predicted in found.values():
             assert len(predicted) == len(images) and 0 <= int(predicted.min()) <= int(predicted.max()) < seen
         out = learner.state.network.eval()(torch.zeros(2, 1, 8, 8))

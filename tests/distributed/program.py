@@ -164,7 +164,7 @@ def one_method(name: str) -> dict[str, Any]:
         "memory": digest(state.memory.tensors()),
         "state": digest(tensors),
         "plain": plain,
-        "means": sorted(state.means),
+        "means": sorted(set(state.fitted) - {"head"}),
         "answers": {rule: predicted.tolist() for rule, predicted in found.items()},
     }
 

@@ -225,9 +225,9 @@ def test_without_outer_epochs_it_is_hou19_exactly() -> None:
 
 def test_means_are_those_of_the_optimised_exemplars() -> None:
     learner = learned(mnemonics(optimise=OptimiseExemplars(outer_epochs=1, inner_steps=1, outer_lr=0.5)))
-    means = learner.state.means["unit"].clone()
-    learner.refresh_means()
-    assert torch.equal(means, learner.state.means["unit"])
+    means = learner.state.fitted["nearest"]["means"].clone()
+    learner.refit_rules()
+    assert torch.equal(means, learner.state.fitted["nearest"]["means"])
 
 
 def test_it_says_what_it_will_cost(begin: MakeBegin) -> None:

@@ -107,7 +107,15 @@ class LiveRun:
     # --- Progress ----------------------------------------------------------------------------------------------------
 
     def begin(self, text: str, total: int, done: int = 0) -> None:
-        self.stage, self._planned = Meter(total, done), text.startswith("phase ")
+        self._planned = False
+        self._show(text, total, done)
+
+    def begin_training(self, phase: int, total: int, done: int = 0) -> None:
+        self._planned = True
+        self._show(f"phase {phase}/{self.phases}" if self.phases else f"phase {phase}", total, done)
+
+    def _show(self, text: str, total: int, done: int) -> None:
+        self.stage = Meter(total, done)
         if done:  # the part of this phase that an earlier start did
             self.whole = Meter(self.whole.total, self.whole.done + done)
         self._bar.reset(
@@ -115,7 +123,7 @@ class LiveRun:
             total=total,
             completed=done,
             visible=True,
-            description=f"{self.name} {text}/{self.phases}" if self._planned else f"{self.name} {text}",
+            description=f"{self.name} {text}".strip(),
             speed="",
         )
 

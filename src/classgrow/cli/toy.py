@@ -31,8 +31,7 @@ def simulation(
 
     make_writable(output)
     with LiveRun(console()) as live:
-        live.phases = len(CLASSES)
-        live.begin("simulations of", iterations * len(CLASSES))
+        live.begin(f"{len(CLASSES)} simulations", iterations * len(CLASSES))
         cases = simulate(seeds=seeds, iterations=iterations, advance=live.advance)
         live.end()
     content = as_json(cases, iterations)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 from torch import Tensor
 
 from classgrow.data.images import as_images
@@ -22,6 +24,33 @@ def first_inputs(images: Any) -> Inputs:
     return inputs_for(kind_for(min(height, width)), (height, width, channels))
 
 
+def listed(images: Any) -> Any:
+    """Arrays as they are; a pandas column, a generator or any other collection as a list; equal arrays stacked."""
+    if isinstance(images, np.ndarray | Tensor | str | Path | Image.Image):
+        return images
+    if not isinstance(images, Iterable):
+        return images  # whoever opens it says what is wrong
+    values = list(images)
+    arrays = [value for value in values if isinstance(value, np.ndarray | Tensor)]
+    if not arrays or len(arrays) < len(values):
+        return values
+    same = len({(tuple(value.shape), str(value.dtype)) for value in arrays}) == 1
+    if same and arrays[0].ndim in (2, 3):
+        return np.stack([np.asarray(value) for value in arrays])
+    return [picture_of(value) for value in arrays]
+
+
+def picture_of(array: np.ndarray | Tensor) -> Image.Image:
+    """One array (H, W) or (H, W, C) as an image, so that arrays of several sizes can be learned together."""
+    values = np.asarray(array)
+    if values.dtype != np.uint8 or values.ndim not in (2, 3) or (values.ndim == 3 and values.shape[2] not in (1, 3)):
+        raise ClassgrowError(
+            f"An image of shape {values.shape} and type {values.dtype} cannot be read: give uint8 arrays (H, W) or "
+            "(H, W, 3) with values 0 to 255."
+        )
+    return Image.fromarray(values[:, :, 0] if values.ndim == 3 and values.shape[2] == 1 else values)
+
+
 def sized(images: Any, inputs: Inputs) -> Tensor:
     """Pixels at the size in which images are kept. Arrays must have it already, unless they are large photos."""
     side = kept_side(inputs)
@@ -34,13 +63,18 @@ def sized(images: Any, inputs: Inputs) -> Tensor:
     return pixels
 
 
-def names_for(labels: Sequence[Name], images: int) -> list[Name]:
+def names_for(labels: Iterable[Name], images: int) -> list[Name]:
     """Class names as Python text or integers, one for each image."""
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise ClassgrowError(f"Labels cannot be {labels!r}: give a list with one class name per image.")
     values = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else list(labels)
+    values = values if isinstance(values, list) else [values]
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     for value in values:
         if not isinstance(value, str | int) or isinstance(value, bool):
             raise ClassgrowError(f"A class name must be text or a whole number, not {value!r}: convert it with str().")
+        if isinstance(value, str) and not value.strip():
+            raise ClassgrowError("A class name is empty: give every class a name.")
     if len(values) != images:
         raise ClassgrowError(f"{images} images came with {len(values)} labels: give one label per image.")
     return values

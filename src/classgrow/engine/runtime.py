@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -78,8 +78,21 @@ class Runtime:
         self.compiled = CompiledBackbones()
         if self.device.type == "cpu":
             keep_freed_memory()
-        if torch.get_num_threads() != self.execution.threads:
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Inside, torch computes with this runtime's threads; afterwards with as many as before.
+
+        Torch has one number of threads for the whole process: two learners each get their own while they work.
+        """
+        before = torch.get_num_threads()
+        if before != self.execution.threads:
             torch.set_num_threads(self.execution.threads)
+        try:
+            yield
+        finally:
+            if before != self.execution.threads:
+                torch.set_num_threads(before)
 
     @cached_property
     def group(self) -> Group:

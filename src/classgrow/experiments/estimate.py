@@ -28,7 +28,6 @@ from classgrow.records.environment import hardware, versions
 from classgrow.records.record import RECORD_FILE, read_record
 from classgrow.seeds import generator, seeded
 from classgrow.state import frozen_copy
-from classgrow.steps import Train
 from classgrow.views import ClassCounts
 
 SPEED_FILE = "speed.json"
@@ -59,7 +58,7 @@ def step_seconds(kind: Kind) -> float:
         network=network.to(runtime.device, memory_format=torch.channels_last),  # type: ignore[call-overload]
         teacher=teacher.to(runtime.device, memory_format=torch.channels_last),  # type: ignore[call-overload]
         data=data,
-        objective=next(step for step in method.steps if isinstance(step, Train)).objective,
+        objective=method.objectives[0],
         schedule=Schedule(1, 0.01, (), 1.0),
         recipe=replace(recipe, batch_size=batch),
         inputs=inputs_for(dataset, (height, width, channels)),
@@ -71,10 +70,11 @@ def step_seconds(kind: Kind) -> float:
     )
     optimiser = make_optimiser(network, recipe)
     seconds = []
-    for step in range(STEPS):
-        started = time.perf_counter()
-        training.epoch(optimiser, step, Silent())
-        seconds.append(time.perf_counter() - started)
+    with runtime.active():
+        for step in range(STEPS):
+            started = time.perf_counter()
+            training.epoch(optimiser, step, Silent())
+            seconds.append(time.perf_counter() - started)
     return min(seconds) / batch
 
 

@@ -9,8 +9,7 @@ from classgrow.memory import Budget
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.specs.spec import ResolvedSpec
-from classgrow.steps import Train
-from classgrow.steps.train import everything, schedule_of
+from classgrow.steps import PhasePlan, declared
 
 if TYPE_CHECKING:
     from classgrow.experiments.run import Run
@@ -37,12 +36,8 @@ def training_images(resolved: ResolvedSpec, phases: int, of_class: Sequence[int]
         quota = budget.quota(old) if budget and old else 0
         kept = sum(min(quota, count) for count in of_class[:old])
         balanced = sum(min(quota, count) for count in of_class[:seen])
-        total = 0
-        for step in method.steps:
-            if isinstance(step, Train) and not (step.later_only and phase == 1):
-                size = kept + sum(of_class[old:seen]) if step.data is everything else balanced
-                total += size * schedule_of(resolved.recipe, step.schedule, phase).epochs
-        images.append(total)
+        plan = PhasePlan(phase, resolved.recipe, kept + sum(of_class[old:seen]), balanced)
+        images.append(sum(declared(step).images(plan) for step in method.steps))
     return tuple(images)
 
 

@@ -37,7 +37,6 @@ from classgrow.records.environment import code, hardware, versions
 from classgrow.records.folder import FAILURE_FILE, make_writable, run_dir
 from classgrow.records.record import RECORD_FILE, PhaseRecord, Record, RuleResult, Seconds, read_record, write_record
 from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run, resolve
-from classgrow.steps import Remember
 from classgrow.steps.phase import PhaseLog
 
 RULES: tuple[records.RuleName, ...] = ("nearest", "raw_nearest", "head")
@@ -166,9 +165,8 @@ def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress
 def check_memory(method: Method, resolved: ResolvedSpec) -> None:
     """The memory must last to the final phase, held-out images included: said before any training."""
     budget = budget_of(resolved, method)
-    for step in method.steps if budget else ():
-        if isinstance(step, Remember) and step.held_out and budget:
-            budget.held_out_quota(resolved.total_classes, step.held_out)
+    if budget and method.held_out:
+        budget.held_out_quota(resolved.total_classes, method.held_out)
 
 
 def chosen_execution(run: Run, execution: Execution, wish: Compile, progress: Progress) -> Execution:
@@ -243,7 +241,7 @@ def make_learner(run: Run, record: Record, progress: Progress) -> Learner:
     resolved = run.resolved
     return Learner(
         method_of(resolved),
-        memory=resolved.memory or 0,
+        memory=resolved.memory,
         memory_per_class=resolved.memory_per_class,
         recipe=resolved.recipe,
         inputs=resolved.inputs,
@@ -286,8 +284,7 @@ def evaluate(
         ),
         images_per_second=log.images / log.train_seconds if log.train_seconds else None,
     )
-    headline = learner.method.rule.name if learner.method.rule.name in tables else "head"
-    return result, tables[headline].tolist()
+    return result, tables[learner.method.rule.name].tolist()
 
 
 def rule_result(table: object) -> RuleResult | None:
@@ -320,7 +317,7 @@ def new_record(run: Run, execution: Execution) -> Record:
         class_ids=[label.id for label in classes],
         class_names=[label.name for label in classes],
         phase_sizes=list(resolved.sizes),
-        headline=method.rule.name,
+        headline=method.rule.name,  # type: ignore[arg-type]
         phases_planned=run.phases,
         execution=records.Execution(**execution.as_json()),
         versions=versions(),

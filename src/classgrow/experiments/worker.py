@@ -21,6 +21,7 @@ from classgrow.errors import ClassgrowError
 from classgrow.experiments.lock import BusyError, only_one
 from classgrow.experiments.run import Outcome, Run, now, run_spec
 from classgrow.experiments.tensorboard import tensorboard_log
+from classgrow.progress import Silent
 from classgrow.records.folder import FAILURE_FILE, run_dir
 from classgrow.records.record import RECORD_FILE, Record, read_record, write_record
 from classgrow.specs.spec import Spec, command
@@ -79,7 +80,7 @@ class Job:
 Tell = Callable[[Event], None]
 
 
-class Reporter:
+class Reporter(Silent):
     """Turns what a run reports while it goes into events. It is the run's `Progress`."""
 
     def __init__(self, job: Job, tell: Tell) -> None:
@@ -104,12 +105,6 @@ class Reporter:
         if time.monotonic() - self._told > TELL_EVERY:
             self._told = time.monotonic()
             self.tell(Event(self.job.run, "images", self.phases, self.images))
-
-    def end(self) -> None:
-        pass
-
-    def say(self, text: str) -> None:
-        pass
 
 
 def work(job: Job, tell: Tell) -> Event:

@@ -22,7 +22,6 @@ from classgrow.parts.distillation import (
 from classgrow.parts.heads import CosineHead, RectifiedCosineHead
 from classgrow.parts.objective import Composable
 from classgrow.parts.scales import per_class, sqrt_old_over_new, sqrt_old_share
-from classgrow.steps import Train
 
 bce, graph = BinaryCrossEntropy(), 0.1 * sqrt_old_share * FeatureGraph(nearness)
 flat_graph, edges = 0.1 * sqrt_old_share * FeatureGraph(uniform), 0.1 * sqrt_old_share * GraphCrossEntropy()
@@ -31,9 +30,7 @@ less_forget = 5.0 * per_class * sqrt_old_over_new * LessForget()  # base 5 belon
 
 def fgp_with(name: str, objective: Composable) -> Method:
     """FGP trained on another objective."""
-    method = fgp()
-    steps = tuple(Train(objective) if isinstance(step, Train) else step for step in method.steps)
-    return named(name, replace(method, steps=steps))
+    return named(name, fgp().with_objective(objective))
 
 
 def named(name: str, method: Method) -> Method:

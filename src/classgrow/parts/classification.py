@@ -23,7 +23,8 @@ def teacher_for_old(view: BatchView) -> Tensor:
     """iCaRL: the old classes' columns hold the teacher's sigmoids, for every sample; the others the labels."""
     targets = labels_only(view)
     if view.teacher is not None:
-        targets[:, : view.counts.old] = torch.sigmoid(view.teacher.logits.detach())
+        old = view.counts.old
+        targets[:, :old] = torch.sigmoid(view.teacher.logits[:, :old].detach())
     return targets
 
 

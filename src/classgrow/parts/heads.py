@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from classgrow.parts.rows import without_row
 from classgrow.views import Outputs
 
 
@@ -43,14 +44,25 @@ class GrowingHead(nn.Module):
         missing = self.classes + count - len(self.frozen) - len(self.weight)
         if missing > 0:
             self._append(missing)
-        old, self.classes, self.newest = self.classes, self.classes + count, count
+        old, self.classes, self.newest = self.classes, self.classes + count, count or self.newest
         with torch.no_grad():
             everything = self.rows().clone()
             if rows is not None:
                 everything[old : self.classes] = rows.to(everything)
-            split = old if freeze_old else 0
+            split = self.classes - self.newest if freeze_old else 0
             self.frozen = everything[:split].clone()
             self.weight = nn.Parameter(everything[split:].clone())
+
+    def forget(self, position: int, newest: int) -> None:
+        """Take out a class's row and bias; every other one stays as it is, to the bit. `newest` counts again."""
+        with torch.no_grad():
+            if position < len(self.frozen):
+                self.frozen = without_row(self.frozen, position)
+            else:
+                self.weight = nn.Parameter(without_row(self.weight, position - len(self.frozen)))
+            if self.bias is not None:
+                self.bias = nn.Parameter(without_row(self.bias, position))
+        self.classes, self.newest = self.classes - 1, newest
 
     def reserve(self, total: int) -> None:
         """Draw rows for all classes there will ever be at once; growing then only brings them into use."""
@@ -102,6 +114,11 @@ class Linear(GrowingHead):
     def grow(self, count: int, rows: Tensor | None = None, freeze_old: bool = False) -> None:
         super().grow(count, rows, freeze_old)
         self.correction = torch.tensor([1.0, 0.0]).to(self.weight)
+
+    def forget(self, position: int, newest: int) -> None:
+        if self.newest == 1 and position == self.classes - 1:
+            self.correction = torch.tensor([1.0, 0.0]).to(self.weight)  # the block it was for is gone
+        super().forget(position, newest)
 
     def forward(self, features: Tensor) -> Outputs:
         rows = self.rows()

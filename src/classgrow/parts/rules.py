@@ -1,58 +1,142 @@
-"""From features and logits to a class."""
+"""From features and logits to classes: a rule is a value, and what it learns lies in named tensors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-RuleName = Literal["nearest", "head"]
+from classgrow.parts.rows import without_row
+from classgrow.views import Outputs
+
+Tensors = dict[str, Tensor]
 
 
-class Rule(Protocol):
-    """How a method answers: `name` is the accuracy that counts in its tables."""
+class Sample(Protocol):
+    """Images as the network sees them now; features are computed when they are first asked for."""
 
-    name: ClassVar[RuleName]
+    @property
+    def labels(self) -> Tensor: ...
+
+    @property
+    def features(self) -> Tensor: ...
+
+    @property
+    def mirrored(self) -> Tensor | None:
+        """Features of the same images mirrored left to right; None where that changes what an image means."""
+        ...
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a rule may be fitted from when a phase ends.
+
+    exemplars  the images in memory, None without a memory
+    images     the images of the phase itself, None where they are gone
+    before     what this rule had fitted when the phase began; empty at first
+    moved      whether features changed since then, so that `before` no longer fits them
+    """
+
+    classes: int
+    exemplars: Sample | None
+    images: Sample | None = None
+    before: Tensors | None = None
+    moved: bool = True
+
+
+class Rule:
+    """How a method answers. Subclasses are frozen dataclasses; a rule knows no file, no device and no network.
+
+    `name` is its key in records, `title` its words in tables, `formula` how a paper writes it. A rule that is not
+    `everyday` is recorded but left out of the usual tables.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
     formula: ClassVar[str]
+    everyday: ClassVar[bool] = True
+
+    def applies(self, keeps_memory: bool, trains: bool) -> bool:
+        """Whether a method can use it, given that it keeps exemplars and that it changes its network."""
+        return True
+
+    def fit(self, seen: Seen) -> Tensors | None:
+        """What it has to know, as named tensors; None where it has nothing to learn it from."""
+        return {}
+
+    def scores(self, outputs: Outputs, fitted: Tensors) -> Tensor:
+        """(N, classes), larger is better."""
+        raise NotImplementedError
+
+    def forget(self, fitted: Tensors, position: int) -> Tensors:
+        """The fitted tensors without one class; here: without its row in each of them."""
+        return {name: without_row(value, position) for name, value in fitted.items()}
 
 
 @dataclass(frozen=True)
-class NearestClassMean:
-    """The class whose mean of exemplars is nearest (iCaRL, FGP)."""
-
-    name: ClassVar[RuleName] = "nearest"
-    formula: ClassVar[str] = "argmin_c ‖μ_c − f̄(x)‖"
-
-
-@dataclass(frozen=True)
-class LargestLogit:
+class LargestLogit(Rule):
     """The class with the largest logit (EEIL, BiC, Hou19, Mnemonics)."""
 
-    name: ClassVar[RuleName] = "head"
+    name: ClassVar[str] = "head"
+    title: ClassVar[str] = "head (largest output)"
     formula: ClassVar[str] = "argmax_c a_c(x)"
+
+    def scores(self, outputs: Outputs, fitted: Tensors) -> Tensor:
+        return outputs.logits
 
 
 @dataclass(frozen=True)
-class ClassMeans:
-    """Means of exemplars, (classes, d): of unit features and renormalised, and of raw features (an early variant)."""
+class NearestClassMean(Rule):
+    """The class whose mean of exemplars is nearest (iCaRL, FGP).
 
-    unit: Tensor
-    raw: Tensor
-
-
-def class_means(features: Tensor, mirrored: Tensor | None, labels: Tensor, classes: int) -> ClassMeans:
-    """mu_c = ½ (mean of f̄ over exemplars + mean of f̄ over mirrored exemplars), then unit length.
-
-    Where mirroring changes the meaning of an image (digits) `mirrored` is None and the first half stands alone.
+    mu_c = ½ (mean of f̄ over exemplars + mean of f̄ over mirrored exemplars), then unit length.
     """
-    views = [features] if mirrored is None else [features, mirrored]
-    unit = sum(per_class_mean(functional.normalize(view), labels, classes) for view in views)
-    raw = sum(per_class_mean(view, labels, classes) for view in views)
-    assert isinstance(unit, Tensor) and isinstance(raw, Tensor)
-    return ClassMeans(functional.normalize(unit), raw / len(views))
+
+    name: ClassVar[str] = "nearest"
+    title: ClassVar[str] = "nearest class mean"
+    formula: ClassVar[str] = "argmin_c ‖μ_c − f̄(x)‖"
+
+    def applies(self, keeps_memory: bool, trains: bool) -> bool:
+        return keeps_memory
+
+    def fit(self, seen: Seen) -> Tensors | None:
+        return None if seen.exemplars is None else {"means": unit_means(seen.exemplars, seen.classes)}
+
+    def scores(self, outputs: Outputs, fitted: Tensors) -> Tensor:
+        return -squared_distances_to(outputs.features, fitted["means"].to(outputs.features))
+
+
+@dataclass(frozen=True)
+class NearestRawMean(NearestClassMean):
+    """The same with means of features that keep their length: an early variant, of use to compare with old files."""
+
+    name: ClassVar[str] = "raw_nearest"
+    title: ClassVar[str] = "nearest class mean, unnormalised"
+    formula: ClassVar[str] = "argmin_c ‖mean f_c − f̄(x)‖"
+    everyday: ClassVar[bool] = False
+
+    def fit(self, seen: Seen) -> Tensors | None:
+        return None if seen.exemplars is None else {"means": raw_means(seen.exemplars, seen.classes)}
+
+
+def views_of(sample: Sample) -> list[Tensor]:
+    """Features of the images, and of their mirror images where those mean the same."""
+    plain, mirrored = sample.features, sample.mirrored
+    return [plain] if mirrored is None else [plain, mirrored]
+
+
+def unit_means(sample: Sample, classes: int) -> Tensor:
+    """The mean direction of each class, (classes, d)."""
+    per_view = [per_class_mean(functional.normalize(view), sample.labels, classes) for view in views_of(sample)]
+    return functional.normalize(torch.stack(per_view).sum(0))
+
+
+def raw_means(sample: Sample, classes: int) -> Tensor:
+    """The mean feature of each class, (classes, d)."""
+    return torch.stack([per_class_mean(view, sample.labels, classes) for view in views_of(sample)]).mean(0)
 
 
 def per_class_mean(values: Tensor, labels: Tensor, classes: int) -> Tensor:
@@ -62,11 +146,6 @@ def per_class_mean(values: Tensor, labels: Tensor, classes: int) -> Tensor:
     return totals / torch.bincount(labels, minlength=classes)[:, None].to(values)
 
 
-def nearest_mean(features: Tensor, means: Tensor) -> Tensor:
-    """argmin_c ||mu_c - f̄||² for unit test features (single view)."""
-    return squared_distances_to(features, means).argmin(1)
-
-
 def squared_distances_to(features: Tensor, means: Tensor) -> Tensor:
-    """||mu_c - f̄||², (N, classes)."""
+    """||mu_c - f̄||² for unit test features (single view), (N, classes)."""
     return torch.cdist(functional.normalize(features), means, compute_mode="donot_use_mm_for_euclid_dist").square()

@@ -2,6 +2,7 @@
 
 from classgrow.steps.balance import a_balanced_set
 from classgrow.steps.correct_bias import CorrectBias
+from classgrow.steps.declared import Declares, PhasePlan, declared
 from classgrow.steps.grow import Grow, imprinted
 from classgrow.steps.hold_out import HoldOut
 from classgrow.steps.optimise_exemplars import OptimiseExemplars
@@ -12,10 +13,12 @@ from classgrow.steps.train import Train
 
 __all__ = [
     "CorrectBias",
+    "Declares",
     "Grow",
     "HoldOut",
     "OptimiseExemplars",
     "Phase",
+    "PhasePlan",
     "Remember",
     "RememberEverything",
     "Restart",
@@ -23,5 +26,6 @@ __all__ = [
     "Step",
     "Train",
     "a_balanced_set",
+    "declared",
     "imprinted",
 ]

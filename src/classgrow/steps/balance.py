@@ -24,8 +24,11 @@ def a_balanced_set(state: State, phase: Phase) -> LabelledImages:
     That network is the teacher by now, so a resumed run chooses the same images.
     """
     assert state.teacher is not None
-    quota = balanced_quota(state.memory.budget, state.counts.old, state.counts.new)
-    chosen = select_exemplars(state, phase, phase.data, herding, quota, network=state.teacher)
-    fresh = phase.data.select(torch.cat([one.positions for one in chosen]))
     exemplars = state.memory.view(state.classes, TRAIN)
+    if not state.arriving and exemplars is not None:
+        return exemplars  # more images of known classes: the memory is balanced already
+    quota = balanced_quota(state.memory.budget, state.counts.old, state.counts.new)
+    arriving = torch.unique(phase.data.labels[phase.data.labels >= state.arriving.start]).tolist()
+    chosen = select_exemplars(state, phase, phase.data.of(arriving), arriving, herding, quota, network=state.teacher)
+    fresh = phase.data.of(arriving).select(torch.cat([one.positions for one in chosen]))
     return fresh if exemplars is None else fresh.joined(exemplars)

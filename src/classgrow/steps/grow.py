@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -30,7 +31,7 @@ class Grow:
 
     def run(self, state: State, phase: Phase) -> None:
         counts, head = state.counts, state.network.head
-        rows = self.rows(state, phase) if self.rows is not None and counts.old else None
+        rows = self.rows(state, phase) if self.rows is not None and counts.old and state.arriving else None
         with seeded(phase.seed, *phase.place):
             if head.reserves and head.classes == 0 and counts.total is not None:
                 head.reserve(max(counts.total, counts.seen))
@@ -44,7 +45,8 @@ class Grow:
 def imprinted(state: State, phase: Phase) -> Tensor:
     """Hou19: the direction of the class's mean unit feature under the old network, as long as the old rows are."""
     counts = state.counts
-    unit = functional.normalize(features(state.network, phase.data, phase.inputs, phase.runtime))
-    labels = phase.data.labels.to(unit.device) - counts.old
+    arriving = phase.data.select(torch.nonzero(phase.data.labels >= counts.old)[:, 0])
+    unit = functional.normalize(features(state.network, arriving, phase.inputs, phase.runtime))
+    labels = arriving.labels.to(unit.device) - counts.old
     length = state.network.head.rows()[: counts.old].detach().norm(dim=1).mean()
     return functional.normalize(per_class_mean(unit, labels, counts.new)) * length

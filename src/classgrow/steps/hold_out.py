@@ -28,8 +28,8 @@ class HoldOut:
     def run(self, state: State, phase: Phase) -> None:
         counts = state.counts
         quota = state.memory.budget.held_out_quota(counts.old or counts.new, self.share)
-        withheld = []
-        for label in range(counts.old, counts.seen):
+        withheld = [state.withheld[:0]]
+        for label in state.arriving:
             mine = torch.nonzero(phase.data.labels == label)[:, 0]
             shuffled = mine[torch.randperm(len(mine), generator=phase.generator("class", label))]
             withheld.append(shuffled[: min(quota, max(1, int(self.share * len(mine))), len(mine) - 1)])

@@ -19,7 +19,7 @@ from classgrow.state import State, Tensors
 
 @dataclass
 class SavePoint:
-    """Where within a step a checkpoint was made."""
+    """Where within a step a checkpoint was made: whatever the step needs to go on. Training notes its `epoch`."""
 
     tensors: Tensors
     plain: dict[str, Any]
@@ -43,10 +43,11 @@ def save_nothing(point: SavePoint) -> None:
 
 @dataclass
 class Phase:
-    """The images of the new classes (labels are positions in learning order) and everything a step may use.
+    """The phase's images (labels are positions in learning order) and everything one step of it may use.
 
-    `step` is the position of the running step in the method; `resume` holds where it stopped, if it did;
-    `save` makes a checkpoint; `fresh` are the features of the exemplars just remembered, if the last step did that.
+    Every step gets one of its own. `step` is its position in the method; `resume` holds where it stopped, if it did;
+    `save` makes a checkpoint; `log` is the phase's. A step that has just chosen exemplars leaves their features in
+    `fresh`, in the order of the memory, so that nobody has to compute them again.
     """
 
     data: LabelledImages
@@ -73,6 +74,9 @@ class Phase:
 
 
 class Step(Protocol):
-    """A verb of a method: it changes the state, and can be run again from the state before it with the same result."""
+    """A verb of a method: it changes the state, and can be run again from the state before it with the same result.
+
+    What others must know of it before it runs, it says in an attribute `declares` (see `steps.declared`).
+    """
 
     def run(self, state: State, phase: Phase) -> None: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from torch import nn
@@ -14,6 +14,7 @@ from classgrow.networks.fused import for_evaluation
 from classgrow.parts.objective import Composable
 from classgrow.recipes import Recipe, Schedule
 from classgrow.state import State
+from classgrow.steps.declared import Declares, PhasePlan
 from classgrow.steps.phase import Phase, SavePoint
 
 TrainingSet = Callable[[State, Phase], LabelledImages]
@@ -33,6 +34,21 @@ class Train:
     schedule: Literal["main", "fine_tune"] = "main"
     later_only: bool = False
 
+    @property
+    def declares(self) -> Declares:
+        return Declares(
+            objective=self.objective,
+            images=self.planned_images,
+            with_objective=lambda objective: replace(self, objective=objective),
+        )
+
+    def planned_images(self, plan: PhasePlan) -> int:
+        """How many images it goes over, repetitions counted; a training set of its own is taken for a balanced one."""
+        if self.later_only and plan.number == 1:
+            return 0
+        size = plan.everything if self.data is everything else plan.balanced
+        return size * schedule_of(plan.recipe, self.schedule, plan.number).epochs
+
     def run(self, state: State, phase: Phase) -> None:
         if self.later_only and phase.number == 1:
             return
@@ -40,7 +56,7 @@ class Train:
         training = self.training(state, phase)
         fit = restored(phase.resume)
         epoch_images, epochs = training.epoch_images(), training.schedule.epochs
-        phase.progress.begin(f"phase {phase.number}", epochs * epoch_images, fit.epoch * epoch_images)
+        phase.progress.begin_training(phase.number, epochs * epoch_images, fit.epoch * epoch_images)
         training.run(fit, phase.progress, lambda fit: phase.save(saved(fit)))
         phase.progress.end()
         phase.log.training_images = max(phase.log.training_images, len(training.data))
@@ -58,7 +74,7 @@ class Train:
             recipe=phase.recipe,
             inputs=phase.inputs,
             counts=state.counts,
-            blocks=state.sizes,
+            blocks=state.blocks,
             runtime=phase.runtime,
             seed=phase.seed,
             place=phase.place,

@@ -1,0 +1,101 @@
+"""What a learner is given, checked at once: a wrong value must not wait for the end of a training."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import TYPE_CHECKING, Any, get_args
+
+import torch
+from torch import nn
+
+from classgrow.errors import ClassgrowError, nearest_name
+from classgrow.method import Method, check_rule
+from classgrow.networks.catalogue import BACKBONES
+from classgrow.parts.rule_catalogue import build_rule
+from classgrow.parts.rules import Rule
+from classgrow.parts.selection import SELECTIONS
+from classgrow.recipes import Inputs, Profile, Recipe
+
+if TYPE_CHECKING:
+    from classgrow.learner.learner import Learner
+
+COUNTS = ("memory", "memory_per_class", "total_classes", "epochs")
+
+
+def check_arguments(given: dict[str, Any]) -> None:
+    """Refuses the first argument of a learner that cannot be, or that contradicts another."""
+    for name in COUNTS:
+        _check_count(name, given[name])
+    _check_choice("profile", given["profile"], get_args(Profile))
+    if given["selection"] is not None:
+        _check_choice("selection", given["selection"], tuple(SELECTIONS))
+    if isinstance(given["network"], str):
+        _check_choice("network", given["network"], tuple(BACKBONES))
+    seed = given["seed"]
+    if type(seed) is not int or not 0 <= seed < 2**63:
+        raise ClassgrowError(f"`seed` = {seed!r} does not fit: give a whole number of at least 0.")
+    if given["memory"] is not None and given["memory_per_class"] is not None:
+        raise ClassgrowError("`memory` and `memory_per_class` contradict each other: give one of them.")
+    if given["recipe"] is not None and (given["epochs"] is not None or given["profile"] != "official"):
+        raise ClassgrowError("A `recipe` says how long to train: leave out `epochs` and `profile`, or the recipe.")
+    _check_type("method", given["method"], str | Method, "a name or a Method")
+    _check_type("network", given["network"], str | nn.Module | None, "a name or a torch module")
+    _check_type("recipe", given["recipe"], Recipe | None, "a Recipe")
+    _check_type("inputs", given["inputs"], Inputs | None, "an Inputs value")
+    rule_of(given["rule"])
+
+
+def rule_of(given: str | Rule | None) -> Rule | None:
+    """A rule by name or as a value; None: the method's own."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return build_rule(given)
+    check_rule(given)
+    return given
+
+
+def own_backbone(given: nn.Module, inputs: Inputs) -> nn.Module:
+    """A copy of a user's network, tried on one image: it must give as many features as it says."""
+    features = getattr(given, "features", None)
+    if type(features) is not int or features < 1:
+        raise ClassgrowError("A `network` of your own needs an attribute `features`: how many it returns.")
+    backbone = copy.deepcopy(given)
+    was_training = backbone.training
+    image = torch.zeros(1, inputs.channels, inputs.size, inputs.size)
+    image = image.to(next(backbone.parameters(), image).device)
+    try:
+        with torch.no_grad():
+            shape = tuple(backbone.eval()(image).shape)
+    except Exception as error:
+        raise ClassgrowError(
+            f"The `network` cannot take an image of {inputs.size} x {inputs.size} pixels with {inputs.channels} "
+            f"channels ({' '.join(str(error).split())[:120]}): give one that fits these images."
+        ) from error
+    if shape != (1, features):
+        raise ClassgrowError(
+            f"The `network` says features = {features} and returns {shape} for one image: it must return (1, features)."
+        )
+    return backbone.train(was_training)
+
+
+def parameters_of(learner: type[Learner]) -> tuple[str, ...]:
+    """The names that `get_params` gives and `set_params` takes."""
+    return tuple(name for name in inspect.signature(learner.__init__).parameters if name != "self")
+
+
+def _check_count(name: str, value: object) -> None:
+    if value is not None and (type(value) is not int or value < 1):
+        raise ClassgrowError(f"`{name}` = {value!r} does not fit: give a whole number of at least 1.")
+
+
+def _check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        hint = nearest_name(value, known) if isinstance(value, str) else ""
+        raise ClassgrowError(f"`{name}` = {value!r} does not fit: choose one of {', '.join(known)}.{hint}")
+
+
+def _check_type(name: str, value: object, wanted: Any, words: str) -> None:
+    if not isinstance(value, wanted):
+        raise ClassgrowError(f"`{name}` cannot be a {type(value).__name__}: give {words}.")

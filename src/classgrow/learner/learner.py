@@ -1,0 +1,216 @@
+"""A classifier that learns new classes as they arrive. A user's folder and a benchmark's phase are the same call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self, overload
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from classgrow.data.intake import Name, first_inputs, listed, names_for, sized
+from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
+from classgrow.engine.runtime import Execution
+from classgrow.errors import ClassgrowError, nearest_name
+from classgrow.learner.answers import Evaluation, forget_class, probabilities
+from classgrow.learner.arguments import check_arguments, parameters_of
+from classgrow.learner.phased import PhaseLearner
+from classgrow.learner.terminal import default_progress
+from classgrow.method import Method
+from classgrow.parts.rules import Rule
+from classgrow.progress import Progress
+from classgrow.recipes import Inputs, Profile, Recipe
+
+Ranking = list[tuple[Name, float]]
+"""Classes with their probabilities, likeliest first."""
+
+
+class Learner(PhaseLearner):
+    """A classifier that learns new classes as they arrive.
+
+    method         a name from the catalogue or a `Method`
+    memory         exemplars kept in total, over all classes (2000), or `memory_per_class`
+    network        None: chosen by image size; a name; or a module with an attribute `features` (a copy is trained)
+    rule           None: the method's own; a name or a `Rule` that answers instead
+    recipe         None: the method's own for that image size (`profile`, `epochs` adjust it)
+    total_classes  how many classes there will ever be, if known (iCaRL averages over them)
+    progress       None: a bar where there is a terminal or a notebook
+    """
+
+    def __init__(
+        self,
+        method: str | Method = "fgp",
+        memory: int | None = None,
+        *,
+        memory_per_class: int | None = None,
+        network: str | nn.Module | None = None,
+        rule: str | Rule | None = None,
+        recipe: Recipe | None = None,
+        inputs: Inputs | None = None,
+        total_classes: int | None = None,
+        seed: int = 1,
+        epochs: int | None = None,
+        profile: Profile = "official",
+        selection: str | None = None,
+        execution: Execution | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        everything = locals()
+        given = {name: everything[name] for name in parameters_of(Learner)}
+        check_arguments(given)
+        super().__init__(given, execution, progress or default_progress())
+
+    # --- what users call -------------------------------------------------------------------------------------------
+
+    def learn(self, images: Any, labels: Iterable[Name]) -> Self:
+        """Learn from labelled images: new classes by their names, and more images of classes already known.
+
+        Images of known classes are learned with the exemplars at hand and compete with them for a place in memory.
+        """
+        images = listed(images)
+        pixels = sized(images, self.inputs if self._state else self._inputs or first_inputs(images))
+        names = names_for(labels, len(pixels))
+        integers = self._check_names(names)
+        known = self._state.classes if self._state else ()
+        place = {name: number for number, name in enumerate(self.classes)}
+        arriving = [name for name in dict.fromkeys(names) if name not in place]
+        place |= {name: len(place) + number for number, name in enumerate(arriving)}
+        first = max((label.id for label in known), default=-1) + 1
+        everyone = known + tuple(ClassLabel(first + n, str(name)) for n, name in enumerate(arriving))
+        numbers = torch.tensor([place[name] for name in names])
+        self.learn_phase(LabelledImages(ArrayStore(pixels), torch.arange(len(pixels)), numbers, everyone))
+        self.integer_names = integers
+        return self
+
+    def partial_fit(self, images: Any, labels: Iterable[Name]) -> Self:
+        """The same as `learn`, under the name that users of scikit-learn look for."""
+        return self.learn(images, labels)
+
+    @overload
+    def predict(self, images: Any) -> list[Name]: ...
+
+    @overload
+    def predict(self, images: Any, top: int) -> list[Ranking]: ...
+
+    def predict(self, images: Any, top: int | None = None) -> list[Name] | list[Ranking]:
+        """The name of each image's class; with `top`, for each image that many classes with their probabilities."""
+        classes = self.classes
+        if top is None:
+            return [classes[number] for number in self.scores(images).argmax(1).tolist()]
+        if type(top) is not int or top < 1:
+            raise ClassgrowError(f"`top` = {top!r} does not fit: give a whole number of at least 1.")
+        found = self.predict_proba(images)
+        best = np.argsort(-found, axis=1, kind="stable")[:, :top]
+        return [[(classes[n], float(row[n])) for n in order] for row, order in zip(found, best.tolist(), strict=True)]
+
+    def scores(self, images: Any) -> npt.NDArray[np.float32]:
+        """(images, classes) by the method's own rule, larger is better; columns are in the order of `classes`."""
+        return self._scores(self._unlabelled(images)).numpy()
+
+    def predict_proba(self, images: Any) -> npt.NDArray[np.float64]:
+        """Calibrated probabilities (images, classes); columns are in the order of `classes`."""
+        scores, rule = self._scores(self._unlabelled(images)), self.method.rule
+        if rule.name not in self._temperatures:
+            with self.runtime.active():
+                self._temperatures[rule.name] = self._asked().temperature(rule)
+        return probabilities(scores, self._temperatures[rule.name]).numpy()
+
+    def evaluate(self, images: Any, labels: Iterable[Name]) -> Evaluation:
+        """Accuracy on labelled images of known classes."""
+        data = self._unlabelled(images)
+        names = names_for(labels, len(data))
+        place = {name: number for number, name in enumerate(self.classes)}
+        unknown = [name for name in dict.fromkeys(names) if name not in place]
+        if unknown:
+            raise ClassgrowError(
+                f"The class {unknown[0]!r} has not been learned yet: learn it before evaluating on it."
+            )
+        truth = torch.tensor([place[name] for name in names])
+        right = {rule: (predicted == truth).double() for rule, predicted in self.predictions(data).items()}
+        mine = right[self.method.rule.name]
+        return Evaluation(
+            accuracy=float(mine.mean()),
+            per_class={name: float(mine[truth == place[name]].mean()) for name in dict.fromkeys(names)},
+            by_rule={name: float(hits.mean()) for name, hits in right.items()},
+        )
+
+    def score(self, images: Any, labels: Iterable[Name]) -> float:
+        """The share of images whose class is told right."""
+        return self.evaluate(images, labels).accuracy
+
+    def forget(self, name: Name) -> Self:
+        """Remove a class: its row, exemplars and statistics. What is known of the others stays as it is, to the bit.
+
+        The network's weights, which learned from its images too, stay; no image and no name of it is left.
+        """
+        classes = self.classes
+        if name not in classes or isinstance(name, bool):
+            hint = nearest_name(str(name), [str(one) for one in classes])
+            raise ClassgrowError(f"There is no class {name!r} to forget.{hint}")
+        if len(classes) == 1:
+            raise ClassgrowError(f"{name!r} is the only class: make a new learner instead of forgetting it.")
+        forget_class(self.state, self.method.rules, classes.index(name))
+        self._temperatures = {}
+        return self
+
+    @property
+    def classes(self) -> list[Name]:
+        """Names of the classes learned, in the order they were learned."""
+        names = [label.name for label in self._state.classes] if self._state else []
+        return [int(name) for name in names] if self.integer_names else list(names)
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The same as an array, under the name that users of scikit-learn look for."""
+        return np.array(self.classes)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments it was made with."""
+        return dict(self._given)
+
+    def set_params(self, **params: Any) -> Self:
+        """Other arguments, before anything was learned; afterwards only `progress` and `execution` may change."""
+        unknown = [name for name in params if name not in parameters_of(type(self))]
+        if unknown:
+            raise ClassgrowError(f"A learner has no argument `{unknown[0]}`.{nearest_name(unknown[0], [*self._given])}")
+        fixed = [name for name in params if name not in ("progress", "execution")]
+        if self._state is not None and fixed:
+            raise ClassgrowError(f"`{fixed[0]}` is settled once something was learned: make a new learner.")
+        state, names = self._state, self.integer_names
+        resolved = (self._recipe, self._inputs, self.method) if state is not None else None
+        Learner.__init__(self, **{**self._given, **params})
+        if resolved is not None:
+            self._state, self.integer_names = state, names
+            self._recipe, self._inputs, self.method = resolved
+        return self
+
+    def save(self, folder: Path | str) -> None:
+        """Keep everything in a folder: to predict with it, or to go on learning, elsewhere or later."""
+        from classgrow import bundle  # it knows us
+
+        bundle.save(self, folder)
+
+    @classmethod
+    def load(cls, folder: Path | str, method: Method | None = None, network: nn.Module | None = None) -> Learner:
+        """The learner in a saved folder; `method` and `network` only where it was made with your own."""
+        from classgrow import bundle
+
+        return bundle.load(folder, method, network)
+
+    # --- details ---------------------------------------------------------------------------------------------------
+
+    def _unlabelled(self, images: Any) -> LabelledImages:
+        classes = self.state.classes
+        pixels = sized(listed(images), self.inputs)
+        nothing = torch.zeros(len(pixels), dtype=torch.long)
+        return LabelledImages(ArrayStore(pixels), torch.arange(len(pixels)), nothing, classes)
+
+    def _check_names(self, names: list[Name]) -> bool:
+        """Whether classes are whole numbers; they must be of one kind, in every phase."""
+        integers = {isinstance(name, int) for name in names}
+        if len(integers) > 1 or (self._state is not None and integers != {self.integer_names}):
+            raise ClassgrowError("Class names must be all text or all whole numbers, the same in every phase.")
+        return integers.pop()
