@@ -45,7 +45,9 @@ def test_old_rows_survive_growth(name: str, teach: Teach, watched: Watched) -> N
         assert same(before, after)
 
 
-@pytest.mark.parametrize("memory", [{"memory": 24}, {"memory": None, "memory_per_class": 3}], ids=["total", "per class"])
+@pytest.mark.parametrize(
+    "memory", [{"memory": 24}, {"memory": None, "memory_per_class": 3}], ids=["total", "per class"]
+)
 def test_memory_keeps_its_budget_after_every_phase(name: str, memory: dict[str, int | None], teach: Teach) -> None:
     """Held-out images count too."""
     kept: list[Tensor] = []

@@ -84,6 +84,18 @@ COMPOSITIONS: dict[str, tuple[Any, Any, str, bool, tuple[str, ...]]] = {
             "optimise the exemplars' pixels bilevel (10 epochs, 5 inner steps)",
         ),
     ),
+    "wa": (
+        LinearHead(),
+        LargestLogit(),
+        "bic",
+        True,
+        (
+            RANDOM,
+            f"train: old/seen·H{SOFT} + new/seen·{CE}",
+            "scale the new rows to the mean length of the old ones",
+            HERD,
+        ),
+    ),
     "finetune": (LinearHead(), LargestLogit(), "plain", True, (RANDOM, f"train: {CE}")),
     "replay": (LinearHead(), LargestLogit(), "plain", True, (RANDOM, f"train: {CE}", HERD)),
     "lwf": (LinearHead(), LargestLogit(), "plain", True, (RANDOM, f"train: {CE} + H{SOFT}")),
@@ -140,7 +152,7 @@ def test_an_ablation_is_its_original_with_one_thing_changed(name: str) -> None:
 
 def test_the_catalogue_is_the_issues_list() -> None:
     assert set(METHODS) - set(ABLATIONS) == set(COMPOSITIONS) == {
-        "fgp", "icarl", "eeil", "bic", "lucir", "mnemonics", "finetune", "replay", "joint", "lwf",
+        "fgp", "icarl", "eeil", "bic", "lucir", "mnemonics", "wa", "finetune", "replay", "joint", "lwf",
     }  # fmt: skip
     assert set(ABLATIONS) == set(ABLATED) == {
         "fgp-ce", "fgp-cosine", "fgp-uniform", "fgp-dist-bce", "fgp-dist-kl", "fgp-dist-lucir",
@@ -273,6 +285,7 @@ def test_the_numbers_of_every_method_can_be_given() -> None:
         "bic": {"temperature": 2.0, "held_out": 0.1},
         "lucir": {"base": 5.0, "hardest": 2, "margin": 0.5},
         "mnemonics": {"base": 5.0},
+        "wa": {"temperature": 2.0},
         "lwf": {"temperature": 2.0},
         "norm-icarl": {"outputs": 1},
     }
@@ -345,5 +358,6 @@ def test_a_learner_remembers_by_its_selection() -> None:
 def test_a_method_fits_one_screen() -> None:
     folder = Path(classgrow.methods.__file__).parent
     lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in folder.glob("*.py")}
-    del lengths["cards.py"]  # prints cards; no method
-    assert {name: length for name, length in lengths.items() if length > 60} == {}
+    not_methods = {"cards.py", "catalogue.py", "fingerprint.py"}
+    long = {name: length for name, length in lengths.items() if length > 60 and name not in not_methods}
+    assert long == {}

@@ -22,6 +22,7 @@ from classgrow.methods.lucir import lucir
 from classgrow.methods.mnemonics import mnemonics
 from classgrow.methods.options import fitted
 from classgrow.methods.plain import finetune, joint, lwf, replay
+from classgrow.methods.wa import wa
 
 Factory = Callable[..., Method]
 
@@ -32,6 +33,7 @@ METHODS: dict[str, Factory] = {
     "bic": bic,
     "lucir": lucir,
     "mnemonics": mnemonics,
+    "wa": wa,
     "finetune": finetune,
     "replay": replay,
     "lwf": lwf,

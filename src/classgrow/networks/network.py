@@ -12,6 +12,8 @@ from classgrow.views import Outputs
 class HeadModule(Protocol):
     """What the rooms above ask of a head: rows of class embeddings that grow (see `parts.heads`)."""
 
+    weight: nn.Parameter
+    frozen: Tensor
     classes: int
     newest: int
     reserves: bool
