@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from classgrow.data import decode as module
+from classgrow.data import opening
 from classgrow.data.decode import BrokenImageError, decode
 
 
@@ -87,6 +88,7 @@ def test_broken_files_say_why(decoder: str, name: str, reason: str, oddities: di
 def test_a_picture_that_would_fill_the_memory_is_refused(
     decoder: str, monkeypatch: pytest.MonkeyPatch, picture: Callable[..., Image.Image], jpeg: Callable[..., bytes]
 ) -> None:
+    monkeypatch.setattr(opening, "MOST_PIXELS", 1000)
     monkeypatch.setattr(module, "MOST_PIXELS", 1000)
     with pytest.raises(BrokenImageError, match="40 x 30 pixels are too many"):
         decode(jpeg(picture(1)), 256)

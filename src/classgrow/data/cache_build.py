@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from PIL import Image
 
 from classgrow.data.cache import (
     PIXELS,
@@ -29,6 +28,7 @@ from classgrow.data.cache import (
 )
 from classgrow.data.crops import size_with_short_side
 from classgrow.data.decode import BrokenImageError, decode, decoder_name
+from classgrow.data.opening import open_image
 from classgrow.data.threads import ahead, shared_pool, thread_count
 from classgrow.errors import ClassgrowError
 from classgrow.progress import Progress
@@ -72,7 +72,7 @@ def estimated_bytes(sources: Sequence[Source]) -> int:
 
 def _kept_bytes(source: Source) -> int | None:
     try:
-        with Image.open(source.path) as image:
+        with open_image(source.path) as image:
             height, width = image.height, image.width
     except Exception:  # a broken file takes no room
         return None

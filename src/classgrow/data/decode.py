@@ -10,6 +10,7 @@ from PIL import Image
 
 from classgrow.data.crops import resized, size_with_short_side
 from classgrow.data.images import plain_image
+from classgrow.data.opening import MOST_PIXELS, open_image
 from classgrow.errors import ClassgrowError
 
 try:
@@ -17,8 +18,6 @@ try:
 except ImportError:  # an extra: pip install 'classgrow[imagenet]'
     simplejpeg = None
 
-MOST_PIXELS = 180_000_000
-"""Larger pictures are refused: a small file can claim to be one that fills all memory."""
 _ORIENTATION = 274  # the EXIF tag
 TURNS = range(2, 9)  # its values that ask for turning or mirroring; 1 is upright, others mean nothing
 
@@ -80,7 +79,7 @@ def _is_turned(content: bytes) -> bool:
     if b"Exif\0\0" not in content[:65536]:
         return False
     try:
-        with Image.open(io.BytesIO(content)) as image:
+        with open_image(io.BytesIO(content)) as image:
             return image.getexif().get(_ORIENTATION, 1) in TURNS
     except Exception:  # EXIF data that nobody can read turn nothing
         return False
@@ -88,9 +87,7 @@ def _is_turned(content: bytes) -> bool:
 
 def _by_pillow(content: bytes, short_side: int) -> Decoded:
     try:
-        with Image.open(io.BytesIO(content)) as image:
-            if image.width * image.height > MOST_PIXELS:
-                raise BrokenImageError(f"{image.width} x {image.height} pixels are too many")
+        with open_image(io.BytesIO(content)) as image:
             notes, (width, height) = _notes(image), image.size
             if image.format == "JPEG" and image.mode == "RGB":
                 image.draft("RGB", (short_side, short_side))

@@ -11,6 +11,7 @@ import torch
 from PIL import Image, ImageOps
 from torch import Tensor
 
+from classgrow.data.opening import open_image
 from classgrow.errors import ClassgrowError
 
 Size = tuple[int, int]  # height, width
@@ -111,7 +112,7 @@ def _opened(given: Any, place: int) -> Image.Image:
     if not path.is_file():
         raise ClassgrowError(f"There is no image file {path}: check the path.")
     try:
-        with Image.open(path) as image:
+        with open_image(path) as image:
             return plain_image(image, str(path))
     except ClassgrowError:
         raise

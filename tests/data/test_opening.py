@@ -1,0 +1,66 @@
+"""Only formats that people keep photos in are read, whatever a file is called."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, UnidentifiedImageError
+
+import classgrow
+from classgrow.data import opening
+from classgrow.data.decode import BrokenImageError, decode
+from classgrow.data.images import as_images
+from classgrow.data.opening import FORMATS, open_image
+from classgrow.errors import ClassgrowError
+
+EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n"
+
+
+@pytest.fixture
+def no_program(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Programs that somebody tried to start."""
+    started: list[object] = []
+    monkeypatch.setattr("subprocess.Popen", lambda *words, **_: started.append(words))
+    monkeypatch.setattr("PIL.EpsImagePlugin.gs_binary", "gs")
+    return started
+
+
+def test_an_eps_file_starts_no_program(tmp_path: Path, no_program: list[object]) -> None:
+    path = tmp_path / "photo.jpg"
+    path.write_bytes(EPS)
+    with pytest.raises(ClassgrowError, match=r"photo.jpg cannot be read .*replace it or leave it out"):
+        as_images([path])
+    with pytest.raises(BrokenImageError, match="not an image"):
+        decode(EPS, 8)
+    with pytest.raises(UnidentifiedImageError):
+        open_image(path)
+    assert no_program == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_formats_of_photos_are_read(name: str, tmp_path: Path) -> None:
+    picture = Image.fromarray(np.full((6, 5, 3), 90, np.uint8))
+    path = tmp_path / "photo"
+    picture.save(path, format=name)
+    with open_image(path) as image:
+        assert (image.format, image.size) == (name, (5, 6))
+    assert tuple(as_images([path]).shape) == (1, 6, 5, 3)
+
+
+def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "large.png"
+    Image.new("RGB", (50, 30)).save(path)
+    monkeypatch.setattr(opening, "MOST_PIXELS", 1499)
+    with pytest.raises(ClassgrowError, match="50 x 30 pixels are too many"):
+        as_images([path])
+
+
+def test_nobody_opens_an_image_by_another_door() -> None:
+    source = Path(classgrow.__file__).parent
+    doors = [path.name for path in source.rglob("*.py") if re.search(r"\bImage\.open\(", path.read_text())]
+    assert doors == ["opening.py"]
