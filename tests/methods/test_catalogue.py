@@ -345,5 +345,6 @@ def test_a_learner_remembers_by_its_selection() -> None:
 def test_a_method_fits_one_screen() -> None:
     folder = Path(classgrow.methods.__file__).parent
     lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in folder.glob("*.py")}
-    del lengths["cards.py"]  # prints cards; no method
+    for name in ("cards.py", "fingerprint.py", "own_code.py"):  # about methods; they hold none
+        del lengths[name]
     assert {name: length for name, length in lengths.items() if length > 60} == {}
