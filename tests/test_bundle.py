@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from classgrow.bundle import CONFIG_FILE, WEIGHTS_FILE
+from classgrow import checkpoint
+from classgrow.bundle import CONFIG_FILE, WEIGHTS_FILE, checksum
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
 from classgrow.learner import Learner
 from classgrow.method import Method
-from classgrow.methods import build_method
+from classgrow.methods import build_method, catalogue
+from classgrow.methods.bic import bic
+from classgrow.methods.icarl import icarl
 from classgrow.networks.small import SmallNet
 from classgrow.parts.classification import BinaryCrossEntropy, CrossEntropy
 from classgrow.parts.distillation import FeatureGraph
+from classgrow.parts.objective import Term
 from classgrow.parts.scales import sqrt_old_share
+from classgrow.parts.selection import random_choice
 from classgrow.steps import Grow, Train
 
 Patches = Callable[..., tuple[np.ndarray, np.ndarray]]
@@ -90,13 +97,86 @@ def test_a_method_of_ones_own_has_to_be_given_again(patches: Patches, tmp_path: 
 
 def test_a_changed_method_does_not_pass_for_the_catalogues(patches: Patches, tmp_path: Path) -> None:
     fgp = build_method("fgp")
-    same_formula = BinaryCrossEntropy() + 0.1 * sqrt_old_share * FeatureGraph(augmented=True)
-    others = [build_method("fgp", strength=0.2), replace(fgp, steps=(fgp.steps[0], Train(same_formula), fgp.steps[2]))]
-    assert others[1].formula == fgp.formula
+    augmented = BinaryCrossEntropy() + 0.1 * sqrt_old_share * FeatureGraph(augmented=True)
+    others = [build_method("fgp", strength=0.2), replace(fgp, steps=(fgp.steps[0], Train(augmented), fgp.steps[2]))]
     for number, method in enumerate((fgp, *others)):
         taught(patches, method, epochs=1).save(tmp_path / str(number))
     found = [json.loads((tmp_path / str(number) / CONFIG_FILE).read_text())["method"] for number in range(3)]
     assert found == ["fgp", None, None]
+
+
+def test_another_method_than_the_saved_one_is_refused(patches: Patches, tmp_path: Path) -> None:
+    """The same objective in print, and yet another method: BiC with other shares held out, iCaRL with other outputs."""
+    for saved, other in ((bic(), bic(held_out=0.3)), (icarl(outputs=4), icarl(outputs=100))):
+        folder = tmp_path / saved.name
+        one = taught(patches, saved, epochs=1)
+        one.save(folder)
+        with pytest.raises(ClassgrowError, match=r"was saved with the method .*: give that one\."):
+            Learner.load(folder, method=other)
+        images, _ = patches([5, 2, 8], per_class=5, seed=3)
+        assert Learner.load(folder, method=saved).predict(images) == one.predict(images)
+    with pytest.raises(ClassgrowError, match="not one with other settings or steps: give that one"):
+        Learner.load(tmp_path / "bic", method=bic(held_out=0.3))
+    with pytest.raises(ClassgrowError, match=r"not BCE_≥100\(σ\(a\)"):
+        Learner.load(tmp_path / "icarl", method=icarl(outputs=100))
+
+
+def test_how_exemplars_are_chosen_belongs_to_the_method(patches: Patches, tmp_path: Path) -> None:
+    own = build_method("fgp").with_selection(random_choice)
+    taught(patches, own, epochs=1).save(tmp_path / "by value")
+    with pytest.raises(ClassgrowError, match="give it as method="):
+        Learner.load(tmp_path / "by value")
+    with pytest.raises(ClassgrowError, match="other settings or steps"):
+        Learner.load(tmp_path / "by value", method=build_method("fgp"))
+    assert Learner.load(tmp_path / "by value", method=own).method == own
+    taught(patches, "fgp", epochs=1, selection="random").save(tmp_path / "by name")
+    for given in (None, build_method("fgp"), own):
+        assert Learner.load(tmp_path / "by name", method=given).method.steps == own.steps
+
+
+def without_value(folder: Path, formula: str) -> None:
+    """Make the bundle one of before: no value, and this formula."""
+    config = json.loads((folder / CONFIG_FILE).read_text())
+    del config["value"]
+    text = json.dumps(config | {"formula": formula})
+    tensors, plain = checkpoint.read(folder / WEIGHTS_FILE)
+    (folder / CONFIG_FILE).write_text(text)
+    checkpoint.write(folder / WEIGHTS_FILE, tensors, plain | {"config": checksum(text.encode())})
+
+
+def test_a_bundle_of_before_is_compared_by_its_formula(patches: Patches, tmp_path: Path) -> None:
+    own = replace(icarl(outputs=100), last_relu=True)
+    taught(patches, own, epochs=1).save(tmp_path)
+    without_value(tmp_path, "BCE(σ(a), [σ(a*)_old, y_new])")
+    assert Learner.load(tmp_path, method=own).classes == [5, 2, 8]
+    with pytest.raises(ClassgrowError, match=r"was saved with the method BCE\(σ\(a\), \[.*, not CE\(softmax"):
+        Learner.load(tmp_path, method=build_method("finetune"))
+
+
+def test_edited_code_is_told_and_no_reason_to_lose_a_model(patches: Patches, tmp_path: Path) -> None:
+    def method(number: float) -> Method:
+        names: dict[str, Any] = {"Term": Term}
+        body = f"def measure(self, view): return {number} * view.student.logits.sum(), 1.0"
+        exec(f"class Own(Term):\n formula = 'own'\n {body}", names)
+        return replace(OWN, steps=(Grow(), Train(names["Own"]())))
+
+    taught(patches, method(0.1), epochs=1).save(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Learner.load(tmp_path, method=method(0.1)).classes == [5, 2, 8]
+    with pytest.warns(UserWarning, match="code of the method has changed since"):
+        assert Learner.load(tmp_path, method=method(0.2)).classes == [5, 2, 8]
+
+
+def test_a_registered_method_that_changed_is_refused(
+    patches: Patches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "registered", lambda: {"mine": lambda: replace(OWN, name="mine")})
+    taught(patches, "mine", epochs=1).save(tmp_path)
+    assert Learner.load(tmp_path).method.name == "mine"
+    monkeypatch.setattr(catalogue, "registered", lambda: {"mine": lambda: build_method("fgp")})
+    with pytest.raises(ClassgrowError, match=r"was saved with the method 0\.5·CE\(softmax\(a\), y\), not BCE"):
+        Learner.load(tmp_path)
 
 
 def test_a_network_of_ones_own_has_to_be_given_again(patches: Patches, tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
-from dataclasses import fields, is_dataclass
+import warnings
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,8 +22,9 @@ from classgrow.errors import ClassgrowError
 from classgrow.learner import Learner
 from classgrow.method import Method
 from classgrow.methods import build_method
-from classgrow.methods.catalogue import known_methods
-from classgrow.parts.objective import Composable
+from classgrow.methods.catalogue import METHODS, known_methods
+from classgrow.methods.fingerprint import fingerprint, settings_of
+from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress
 from classgrow.recipes import Inputs, Recipe, kept_side, kind_for, method_options
 from classgrow.state import Tensors
@@ -31,7 +33,10 @@ CONFIG_FILE, WEIGHTS_FILE = "config.json", "weights.safetensors"
 
 
 class Config(BaseModel):
-    """What config.json says. `method` or `network` None: a value of the user's own, to be given again at loading."""
+    """What config.json says. `method` or `network` None: a value of the user's own, to be given again at loading.
+
+    `value` is the method's fingerprint; bundles of before have none.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -41,6 +46,7 @@ class Config(BaseModel):
     method: str | None
     options: dict[str, float]
     formula: str
+    value: str = ""
     network: str | None
     memory: int | None
     memory_per_class: int | None
@@ -117,41 +123,26 @@ def describe(learner: Learner) -> Config:
     kind = kind_for(learner.inputs.size)
     name = learner.method.name if settings["method"] is None else settings["method"]
     options = method_options(name, kind)
-    named = settings["method"] is not None or is_from_catalogue(learner.method, options)
+    named = settings["method"] is not None or is_from_catalogue(learner.method, options, settings["selection"])
     return Config(
         **{**settings, "method": name if named else None},
         options=options if named else {},
         formula=learner.method.formula,
+        value=fingerprint(learner.method),
         classes=[label.name for label in learner.state.classes],
     )
 
 
-def is_from_catalogue(method: Method, options: dict[str, float]) -> bool:
-    """Whether the catalogue's method of that name is the same in head, steps and rule (how it selects aside)."""
+def is_from_catalogue(method: Method, options: dict[str, float], selection: str | None) -> bool:
+    """Whether the method of that name, with this selection of exemplars if any, is the same value."""
     if method.name not in known_methods():
         return False
-
-    def same_selection(one: Method) -> str:
-        return spelled_out(one.with_selection(_any_selection))
-
-    return same_selection(method) == same_selection(build_method(method.name, **options))
+    return fingerprint(method) == fingerprint(selecting(build_method(method.name, **options), selection))
 
 
-def _any_selection(*_: Any) -> Any:
-    raise NotImplementedError
-
-
-def spelled_out(value: object) -> str:
-    """A method as text: values and losses with their settings, functions by name."""
-    if isinstance(value, Composable):
-        terms = ((one.scale.formula, type(one.term).__name__, vars(one.term)) for one in value.terms())
-        return " + ".join(f"{scale}·{name}({spelled_out(tuple(inside.items()))})" for scale, name, inside in terms)
-    if isinstance(value, tuple):
-        return f"({', '.join(spelled_out(one) for one in value)})"
-    if is_dataclass(value):
-        inside = ", ".join(f"{one.name}={spelled_out(getattr(value, one.name))}" for one in fields(value))
-        return f"{type(value).__name__}({inside})"
-    return getattr(value, "__qualname__", repr(value))
+def selecting(method: Method, selection: str | None) -> Method:
+    """The method as a learner with this selection runs it."""
+    return method if selection is None else method.with_selection(SELECTIONS[selection])
 
 
 def read(folder: Path) -> tuple[Config, Tensors, dict[str, Any]]:
@@ -172,17 +163,31 @@ def read(folder: Path) -> tuple[Config, Tensors, dict[str, Any]]:
 
 
 def method_of(config: Config, given: Method | None, folder: Path) -> Method:
-    if given is None:
-        if config.method is None:
-            raise ClassgrowError(
-                f"{folder} was saved with a method of your own ({config.formula}): give it as method=."
-            )
+    """The method it was saved with: by name, or the one given if it is that one."""
+    if given is None and config.method is None:
+        raise ClassgrowError(f"{folder} was saved with a method of your own ({config.formula}): give it as method=.")
+    if given is None and config.method in METHODS:
         return build_method(config.method, **config.options)
-    if given.formula != config.formula:
+    found = given or build_method(config.method or "", **config.options)
+    if not config.value:
+        check_formula(config, found, folder)
+        return found
+    value = fingerprint(selecting(found, config.selection))
+    if settings_of(value) != settings_of(config.value):
+        same = found.formula == config.formula
+        other = "one with other settings or steps" if same else found.formula
+        raise ClassgrowError(f"{folder} was saved with the method {config.formula}, not {other}: give that one.")
+    if value != config.value:
+        warnings.warn(f"The code of the method has changed since {folder} was saved with it.", stacklevel=4)
+    return found
+
+
+def check_formula(config: Config, method: Method, folder: Path) -> None:
+    """For bundles without a method's value: formulas are compared, without the settings they did not show then."""
+    if config.formula not in (method.formula, re.sub(r"_≥[\w.]+|_aug|Σ_c (?=BCE)", "", method.formula)):
         raise ClassgrowError(
-            f"{folder} was saved with the method {config.formula}, not {given.formula}: give that one."
+            f"{folder} was saved with the method {config.formula}, not {method.formula}: give that one."
         )
-    return given
 
 
 def network_of(config: Config, given: nn.Module | None, folder: Path) -> nn.Module | str:

@@ -40,6 +40,13 @@ def test_fgp_card_holds_its_recipe() -> None:
     )
 
 
+def test_a_card_shows_the_objective_of_data_with_other_numbers() -> None:
+    text = card(build_method("icarl"))
+    assert "On CIFAR-100 (17 to 64 pixels) and ImageNet-100 (more than 64 pixels):\n\n    BCE_≥100(" in text
+    assert "BCE_≥100 over 100 of them at least" in text
+    assert "On " not in card(build_method("fgp")).split("## Head")[0]
+
+
 def test_the_cards_in_the_documentation_are_current(tmp_path: Path) -> None:
     """Mend with `python -m classgrow.methods.cards docs/methods`."""
     folder = Path(__file__).parents[2] / "docs" / "methods"

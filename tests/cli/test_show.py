@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 from classgrow.records.record import RECORD_FILE, read_record, to_json
@@ -68,3 +69,24 @@ def test_csv_that_cannot_be_written(classgrow, finished: tuple[Path, str], tmp_p
     done = classgrow("show", finished[0], "--csv", tmp_path)
     assert done.returncode == 2
     assert done.stderr == f"Error: Cannot write {tmp_path} (Is a directory): choose another file.\n"
+
+
+def test_a_broken_record_hides_no_other(classgrow, check_refused, finished: tuple[Path, str], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    shutil.copytree(finished[0], tmp_path / finished[0].name)
+    for name, text in (("cut", "{"), ("empty", "{}"), ("list", "[]")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / RECORD_FILE).write_text(text)
+    done = classgrow("show", tmp_path)
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+    assert finished[0].name in done.stdout
+    lines = done.stderr.splitlines()
+    assert [str(tmp_path / name) in line for name, line in zip(("cut", "empty", "list"), lines, strict=True)] == [
+        True
+    ] * 3
+    assert all(line.startswith("Left out: The record ") for line in lines)
+    as_json = classgrow("show", tmp_path, "--json")
+    assert [run["folder"] for run in json.loads(as_json.stdout)] == [str(tmp_path / finished[0].name)]
+    assert (as_json.returncode, as_json.stderr) == (0, done.stderr)
+    check_refused(classgrow("show", tmp_path / "cut"), "is broken")
+    shutil.rmtree(tmp_path / finished[0].name)
+    check_refused(classgrow("show", tmp_path), str(tmp_path / "cut"), "is broken")

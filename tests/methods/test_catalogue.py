@@ -358,6 +358,6 @@ def test_a_learner_remembers_by_its_selection() -> None:
 def test_a_method_fits_one_screen() -> None:
     folder = Path(classgrow.methods.__file__).parent
     lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in folder.glob("*.py")}
-    not_methods = {"cards.py", "catalogue.py", "fingerprint.py"}
+    not_methods = {"cards.py", "catalogue.py", "fingerprint.py", "own_code.py"}
     long = {name: length for name, length in lengths.items() if length > 60 and name not in not_methods}
     assert long == {}

@@ -130,6 +130,24 @@ def test_unfinished_runs_count_nowhere_and_the_same_run_counts_once(make) -> Non
     assert len(results.runs) == 2
 
 
+def test_runs_of_an_edited_method_are_never_averaged(make) -> None:  # type: ignore[no-untyped-def]
+    """Two states of a method from outside, 0.3 and 0.5 in the last phase: two rows, not one of 0.4."""
+    records = [
+        (record := make("fgp", level=level)).model_copy(
+            update={"identity": identity, "resolved": {**record.resolved, "method": "mine", "value": value}}
+        )
+        for identity, level, value in (("a", 0.3, "5d3094340d65-4cede4fc18ba"), ("b", 0.5, "5d3094340d65-aaaa00001111"))
+    ]
+    results = results_of(records)
+    (regimen,), (setting,) = results.regimens, results.settings(results.regimens[0])
+    assert results.methods(regimen, setting) == ("mine (5d304ced)", "mine (5d30aaaa)")
+    assert [results.value(regimen, setting, method, "final").mean for method in results.methods(regimen, setting)] == [  # type: ignore[union-attr]
+        pytest.approx(0.3),
+        pytest.approx(0.5),
+    ]
+    assert results_of(records[:1]).methods(regimen, setting) == ("mine",)
+
+
 def test_a_method_without_memory_stands_at_every_memory_size(make) -> None:
     results = results_of([make("fgp", memory=1000), make("fgp", memory=2000), make("finetune", level=0.1, memory=None)])
     table = table_named(results, "table1")

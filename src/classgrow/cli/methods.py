@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from classgrow.errors import ClassgrowError
+
 
 def methods(
     name: Annotated[str | None, typer.Argument(help="A method: print its card.")] = None,
@@ -18,7 +20,22 @@ def methods(
     if name is not None:
         typer.echo(card(build_method(name)))
         return
+    broken = []
     for known in known_methods():
-        method = build_method(known)
-        year = f", {method.source.year}" if method.source.year else ""
-        typer.echo(f"{known}\n  {method.formula}\n  {method.source.title}{year}")
+        try:
+            typer.echo(entry(known))
+        except ClassgrowError as error:
+            broken.append(str(error))
+        except Exception as error:  # of a package that is not ours: it must not hide the others
+            broken.append(f"The method {known!r} cannot be described ({error!r}): fix or uninstall its package.")
+    for sentence in broken:
+        typer.echo(f"Left out: {sentence}", err=True)
+
+
+def entry(name: str) -> str:
+    """A method in the list: its name, its objective and where it comes from."""
+    from classgrow.methods import build_method
+
+    method = build_method(name)
+    year = f", {method.source.year}" if method.source.year else ""
+    return f"{name}\n  {method.formula}\n  {method.source.title}{year}"

@@ -48,6 +48,9 @@ def run(
         bool, typer.Option("--strict", help="Refuse a folder of images with files that must be skipped.")
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Start afresh where the run is recorded already; its record is removed.")
+    ] = False,
     device: Device = "auto",
     threads: Threads = None,
     processes: Annotated[
@@ -80,22 +83,22 @@ def run(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a job early is as good as Ctrl-C
     spec = read_spec(spec_file, settings)
     wish, place = read_compile(compile), here()
-    again = resume_command(spec, output, data, processes, device, strict, tensorboard)
+    go_on = resume_command(spec, output, data, processes, device, strict, tensorboard)
     try:
         if processes is not None and processes > 1 and place.processes == 1:
-            start_several(processes, threads, again)
+            start_several(processes, threads, go_on)
             return
         if processes not in (None, place.processes):
             raise ClassgrowError(f"This is one of {place.processes} processes: leave out --processes {processes}.")
         end_with_parent()
-        carry_out(spec, output, data, resume, strict, device, threads, tensorboard, wish)
+        carry_out(spec, output, data, resume, again, strict, device, threads, tensorboard, wish)
     except KeyboardInterrupt:
         if place.rank == 0:
-            typer.echo(f"Stopped. Go on with: {again}", err=True)
+            typer.echo(f"Stopped. Go on with: {go_on}", err=True)
         raise typer.Exit(130) from None
 
 
-def start_several(processes: int, threads: int | None, again: str) -> None:
+def start_several(processes: int, threads: int | None, go_on: str) -> None:
     """The same command in several processes; what went wrong in any of them is told once."""
     from classgrow.experiments.launch import launch
 
@@ -103,7 +106,7 @@ def start_several(processes: int, threads: int | None, again: str) -> None:
     if ending.said:
         typer.echo(ending.said, err=True)
     if ending.happened:
-        typer.echo(f"{ending.happened} Go on with: {again}", err=True)
+        typer.echo(f"{ending.happened} Go on with: {go_on}", err=True)
     if ending.code:
         raise typer.Exit(ending.code)
 
@@ -164,6 +167,7 @@ def carry_out(
     output: Path,
     data: Path | None,
     resume: bool,
+    again: bool,
     strict: bool,
     device: str,
     threads: int | None,
@@ -195,6 +199,7 @@ def carry_out(
             output,
             data,
             resume=resume,
+            again=again,
             strict=strict,
             execution=decide(device, threads, processes=place.processes),
             compile=compile,
@@ -207,7 +212,7 @@ def carry_out(
     if outcome.already_finished:
         typer.echo(
             f"This run is already finished ({len(outcome.record.phases)} phases): "
-            f"see it with classgrow show {shlex.quote(str(outcome.folder))}"
+            f"see it with classgrow show {shlex.quote(str(outcome.folder))}, or start it afresh with --again."
         )
         return
     print_table(run_table(outcome.record))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from classgrow.errors import ClassgrowError
+
 if TYPE_CHECKING:
     from classgrow.records.record import Record
 
@@ -20,14 +22,12 @@ def show(
     ] = None,
 ) -> None:
     """Show what a run recorded, or a table of all runs below a folder."""
-    from classgrow.records.folder import find_record_files
-    from classgrow.records.record import RECORD_FILE, read_record
+    from classgrow.records.record import RECORD_FILE
 
-    files = find_record_files(path)
     single = path.is_file() or (path / RECORD_FILE).is_file()
-    runs = [(file.parent, read_record(file)) for file in files]
     if csv is not None and as_json:
         raise typer.BadParameter("--csv and --json are two answers: ask for one at a time.")
+    runs, broken = read_runs(path)
     if csv is not None:
         from classgrow.records.export import to_csv
 
@@ -42,6 +42,24 @@ def show(
         from classgrow.cli.tables import runs_table
 
         print_table(runs_table(runs))
+    for sentence in broken:
+        typer.echo(f"Left out: {sentence}", err=True)
+
+
+def read_runs(path: Path) -> tuple[list[tuple[Path, Record]], list[str]]:
+    """Folders and records, and a sentence for each record that cannot be read. None that can: the first sentence."""
+    from classgrow.records.folder import find_record_files
+    from classgrow.records.record import read_record
+
+    runs, broken = [], []
+    for file in find_record_files(path):
+        try:
+            runs.append((file.parent, read_record(file)))
+        except ClassgrowError as error:
+            broken.append(error)
+    if broken and not runs:
+        raise broken[0]
+    return runs, [str(error) for error in broken]
 
 
 def as_json_values(folder: Path, record: Record) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from classgrow.data.catalogue import load
 from classgrow.experiments.plan import training_images
 from classgrow.methods import METHODS, build_method
+from classgrow.methods.fingerprint import value_of
 from classgrow.methods.options import options_of
 from classgrow.recipes import Kind
 from classgrow.records.folder import run_dir
@@ -84,6 +85,7 @@ def _resolved(spec: Spec, facts: DataFacts) -> ResolvedSpec:
         keeps_memory=method.keeps_memory,
         own_options=options_of(METHODS.get(spec.method)),
         data=facts.fingerprint,
+        value=value_of(spec.method, method),
     )
 
 

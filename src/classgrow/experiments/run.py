@@ -29,6 +29,7 @@ from classgrow.learner import Learner
 from classgrow.memory import HELD_OUT, TRAIN
 from classgrow.method import Method
 from classgrow.methods import METHODS, build_method
+from classgrow.methods.fingerprint import value_of
 from classgrow.methods.options import options_of
 from classgrow.networks.catalogue import BY_KIND
 from classgrow.progress import Progress, Silent
@@ -81,6 +82,7 @@ def prepare(
         keeps_memory=method.keeps_memory,
         own_options=options_of(METHODS.get(spec.method)),
         data=dataset.fingerprint,
+        value=value_of(spec.method, method),
     )
     phases_to_run(spec, resolved)
     check_memory(method, resolved)
@@ -93,6 +95,7 @@ def run_spec(
     data_dir: Path | None = None,
     *,
     resume: bool = False,
+    again: bool = False,
     strict: bool = False,
     execution: Execution | None = None,
     compile: Compile = "auto",
@@ -100,12 +103,14 @@ def run_spec(
     ready: Callable[[Run, Record], None] = lambda run, record: None,
     after_phase: Callable[[Record], None] = lambda record: None,
 ) -> Outcome:
-    """Run a spec, or go on with it; a run that is finished is left as it is.
+    """Run a spec, or go on with it; a run that is finished is left as it is, unless it is to run `again`.
 
     `strict` refuses a folder of images with files that would be skipped. `ready` hears of the run once, before
     training; `after_phase` of the record each time a phase was added.
     Of several processes only the first holds the folder, writes and reports.
     """
+    if resume and again:
+        raise ClassgrowError("`resume` goes on with a run and `again` starts it afresh: give one of them.")
     execution = execution or decide()
     group = join(execution.processes, execution.device)
     told = (progress or Silent()) if group.is_first else Silent()
@@ -116,6 +121,8 @@ def run_spec(
         def begin() -> Record:
             claim_folder(run.folder)
             held.enter_context(only_one(run.folder))
+            if again:
+                clear_folder(run.folder, told)
             return opened(run, resume, execution, compile, told)
 
         record = group.decided(begin)
@@ -142,7 +149,7 @@ def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress
     if record is not None and not resume:
         raise ClassgrowError(
             f"This run was begun before ({len(record.phases)} of {run.phases} phases, {run.folder}): "
-            "add --resume to go on, or delete that folder to start again."
+            "add --resume to go on, or --again to start afresh."
         )
     if record is None:
         record = new_record(run, chosen_execution(run, execution, wish, progress))
@@ -338,6 +345,15 @@ def claim_folder(folder: Path) -> None:
     strangers = [path.name for path in folder.iterdir() if path.name not in OURS and not path.name.startswith(".")]
     if strangers and not (folder / RECORD_FILE).exists():
         raise ClassgrowError(f"{folder} holds something else ({strangers[0]}): choose another --output.")
+
+
+def clear_folder(folder: Path, progress: Progress) -> None:
+    """Remove what an earlier start of the run left, readable or not; the folder's lock is held."""
+    earlier = [folder / name for name in (RECORD_FILE, CHECKPOINT_FILE, FAILURE_FILE) if (folder / name).exists()]
+    for path in earlier:
+        path.unlink()
+    if earlier:
+        progress.say(f"Removed {' and '.join(path.name for path in earlier)} in {folder}: the run starts afresh.")
 
 
 OURS = {RECORD_FILE, CHECKPOINT_FILE, FAILURE_FILE, LOCK_FILE}

@@ -26,8 +26,7 @@ def card(method: Method) -> str:
     """The card as Markdown."""
     sections = [
         f"# {method.name}\n\n{source_line(method)}",
-        f"## Objective\n\n    {method.formula}\n\nNotation: a logits, y labels, f features, w embeddings of classes, "
-        "d squared distance between unit f and unit w; * marks the network before this phase.",
+        f"## Objective\n\n{objective(method)}",
         f"## Head\n\n{sentence(method.head)} `{method.head}`",
         "## Steps of a phase\n\n" + "\n".join(f"{place}. {step}" for place, step in enumerate(method.steps, 1)),
         f"## Rule\n\n{sentence(method.rule)} `{method.rule.formula}`",
@@ -46,6 +45,23 @@ def source_line(method: Method) -> str:
     known = [source.authors, str(source.year) if source.year else ""]
     details = ", ".join(text for text in known if text)
     return f"{source.title}{f' ({details})' if details else ''}."
+
+
+def objective(method: Method) -> str:
+    """The formula, then those of data for which it is given other numbers, and what the letters mean."""
+    others: dict[str, list[str]] = {}
+    for kind, data in KINDS.items():
+        if method.name in METHODS and (options := method_options(method.name, kind)):
+            others.setdefault(METHODS[method.name](**options).formula, []).append(data)
+    others.pop(method.formula, None)
+    lines = [f"    {method.formula}", *(f"On {' and '.join(data)}:\n\n    {text}" for text, data in others.items())]
+    notation = (
+        "Notation: a logits, y labels, f features, w embeddings of classes, d squared distance between unit f and "
+        "unit w; * marks the network before this phase."
+    )
+    if "BCE_≥" in " ".join(lines):
+        notation = notation.replace(";", "; BCE a mean over outputs, BCE_≥100 over 100 of them at least;")
+    return "\n\n".join((*lines, notation))
 
 
 def sentence(part: object) -> str:

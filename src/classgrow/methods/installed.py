@@ -17,11 +17,9 @@ def from_package(point: EntryPoint) -> Callable[..., Method]:
     def build(**options: Any) -> Method:
         try:
             factory = point.load()
-        except Exception as error:
-            raise ClassgrowError(
-                f"The method {point.name!r} of an installed package cannot be loaded ({error}): "
-                "mend or uninstall that package."
-            ) from error
+            inspect.signature(factory)
+        except (Exception, SystemExit) as error:
+            raise broken(point, f"cannot be loaded ({told(error)})") from error
         try:
             inspect.signature(factory).bind(**options)
         except TypeError as error:
@@ -29,7 +27,23 @@ def from_package(point: EntryPoint) -> Callable[..., Method]:
                 f"The method {point.name!r} cannot be built with the options {dict(options)} ({error}): "
                 "see what its package says of them."
             ) from None
-        method: Method = factory(**options)
+        try:
+            method = factory(**options)
+        except ClassgrowError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise broken(point, f"cannot be built ({told(error)})") from error
+        if not isinstance(method, Method):
+            raise broken(point, f"is a {type(method).__name__} and not a Method")
         return method
 
     return build
+
+
+def broken(point: EntryPoint, how: str) -> ClassgrowError:
+    return ClassgrowError(f"The method {point.name!r} of an installed package {how}: fix or uninstall that package.")
+
+
+def told(error: BaseException) -> str:
+    """What an error says, on one line; its kind where it says nothing."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from classgrow.parts.objective import Term
+from classgrow.parts.objective import Term, function_text, number_text
 from classgrow.views import BatchView
 
 Targets = Callable[[BatchView], Tensor]
@@ -28,6 +29,10 @@ def teacher_for_old(view: BatchView) -> Tensor:
     return targets
 
 
+TARGETS: dict[Targets, str] = {labels_only: "y", teacher_for_old: "[σ(a*)_old, y_new]"}
+
+
+@dataclass(frozen=True, repr=False)
 class BinaryCrossEntropy(Term):
     """BCE between sigmoid(logit) and its target, averaged over the batch and over classes.
 
@@ -36,10 +41,20 @@ class BinaryCrossEntropy(Term):
     divides by the batch alone, as FGP's Eq. 6 is printed (needs lr / n).
     """
 
-    def __init__(self, targets: Targets = labels_only, class_sum: bool = False, outputs: float = 1) -> None:
-        self.targets, self.class_sum, self.outputs = targets, class_sum, outputs
-        self.heeds_teacher = targets is not labels_only
-        self.formula = "BCE(σ(a), y)" if targets is labels_only else "BCE(σ(a), [σ(a*)_old, y_new])"
+    targets: Targets = labels_only
+    class_sum: bool = False
+    outputs: float = 1
+
+    @property
+    def heeds_teacher(self) -> bool:  # type: ignore[override]
+        return self.targets is not labels_only
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """BCE is the mean over outputs, BCE_≥100 that over 100 at least, and Σ_c BCE the sum."""
+        at_least = f"_≥{number_text(self.outputs)}" if self.outputs > 1 else ""
+        name = "Σ_c BCE" if self.class_sum else f"BCE{at_least}"
+        return f"{name}(σ(a), {TARGETS.get(self.targets) or function_text(self.targets)})"
 
     def measure(self, view: BatchView) -> tuple[Tensor, float]:
         logits, targets = view.student.logits, self.targets(view)
@@ -51,6 +66,7 @@ class BinaryCrossEntropy(Term):
         return total, float(len(logits) * (1 if self.class_sum else max(logits.shape[1], self.outputs)))
 
 
+@dataclass(frozen=True, repr=False)
 class CrossEntropy(Term):
     """Softmax cross-entropy over all classes seen, averaged over the batch."""
 

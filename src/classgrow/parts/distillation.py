@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from classgrow.errors import ClassgrowError
-from classgrow.parts.objective import Term
+from classgrow.parts.objective import Term, function_text, number_text
 from classgrow.views import BatchView, Outputs
 
 
@@ -51,15 +52,21 @@ def uniform(squared_distance: Tensor) -> Tensor:
 
 
 EdgeWeight = Callable[[Tensor], Tensor]
-GAMMA: dict[EdgeWeight, str] = {nearness: "exp(−d*/2)·", uniform: ""}
+GAMMA: dict[EdgeWeight, str] = {nearness: "exp(−{}*/2)·", uniform: ""}
 
 
+@dataclass(frozen=True, repr=False)
 class FeatureGraph(Distillation):
     """FGP, Eq. 5: sum over old classes of gamma(d*) · (d - d*)², mean over the batch."""
 
-    def __init__(self, weight: EdgeWeight = nearness, augmented: bool = False) -> None:
-        self.weight, self.augmented = weight, augmented
-        self.formula = f"Σ_old {GAMMA.get(weight, 'γ(d*)·')}(d − d*)²"
+    weight: EdgeWeight = nearness
+    augmented: bool = False
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        d = "d_aug" if self.augmented else "d"
+        gamma = GAMMA.get(self.weight, f"{function_text(self.weight)}({{}}*)·").format(d)
+        return f"Σ_old {gamma}({d} − {d}*)²"
 
     def compare(self, view: BatchView, student: Outputs, teacher: Outputs) -> tuple[Tensor, float]:
         old = view.counts.old
@@ -68,6 +75,7 @@ class FeatureGraph(Distillation):
         return (self.weight(then) * (now - then).square()).sum(), float(len(now))
 
 
+@dataclass(frozen=True, repr=False)
 class GraphCrossEntropy(Distillation):
     """FGP's appendix: the same graph, but edges p = exp(-d/2) are compared by binary cross-entropy (asymmetric)."""
 
@@ -82,6 +90,7 @@ class GraphCrossEntropy(Distillation):
         return (nearness(then) * discrepancy).sum(), float(len(now))
 
 
+@dataclass(frozen=True, repr=False)
 class SigmoidDistillation(Distillation):
     """FGP, Eq. 1 (iCaRL's distillation as a term of its own): BCE between sigmoids of the old classes.
 
@@ -97,6 +106,7 @@ class SigmoidDistillation(Distillation):
         return total, float(len(targets) * view.counts.seen)
 
 
+@dataclass(frozen=True, repr=False)
 class SoftmaxDistillation(Distillation):
     """Cross-entropy between the teacher's and the student's softened outputs, mean over the batch, no T² factor.
 
@@ -104,13 +114,19 @@ class SoftmaxDistillation(Distillation):
     classes the teacher knows. `relative` subtracts the teacher's entropy, which makes it the KL divergence.
     """
 
-    def __init__(self, temperature: float = 2.0, per_block: bool = False, relative: bool = False) -> None:
-        if temperature <= 0:
-            raise ClassgrowError(f"A temperature of {temperature:g} softens nothing: give one above 0.")
-        self.temperature, self.per_block, self.relative = temperature, per_block, relative
-        name, sum_sign = ("KL" if relative else "H"), ("Σ_blocks " if per_block else "")
-        soft = f"softmax(a*/{temperature:g}), softmax(a/{temperature:g})"
-        self.formula = f"{sum_sign}{name}({soft})"
+    temperature: float = 2.0
+    per_block: bool = False
+    relative: bool = False
+
+    def __post_init__(self) -> None:
+        if self.temperature <= 0:
+            raise ClassgrowError(f"A temperature of {self.temperature:g} softens nothing: give one above 0.")
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        name, sum_sign = ("KL" if self.relative else "H"), ("Σ_blocks " if self.per_block else "")
+        temperature = number_text(self.temperature)
+        return f"{sum_sign}{name}(softmax(a*/{temperature}), softmax(a/{temperature}))"
 
     def compare(self, view: BatchView, student: Outputs, teacher: Outputs) -> tuple[Tensor, float]:
         known = teacher.logits.shape[1]
@@ -126,6 +142,7 @@ class SoftmaxDistillation(Distillation):
         return total, float(len(student.logits))
 
 
+@dataclass(frozen=True, repr=False)
 class LessForget(Distillation):
     """Hou19, Eq. 6: features keep their direction, mean of 1 - <f̄*, f̄>."""
 
@@ -136,15 +153,19 @@ class LessForget(Distillation):
         return (1 - similarity).sum(), float(len(similarity))
 
 
+@dataclass(frozen=True, repr=False)
 class MarginRanking(Distillation):
     """Hou19, Eq. 8: an exemplar's own cosine beats those of the K nearest new classes by a margin.
 
     Anchors are samples of old classes; the mean is over anchors times K and is 0 where a batch has none.
     """
 
-    def __init__(self, hardest: int = 2, margin: float = 0.5) -> None:
-        self.hardest, self.margin = hardest, margin
-        self.formula = f"Σ_hardest {hardest} max(0, {margin:g} − cos_y + cos_new)"
+    hardest: int = 2
+    margin: float = 0.5
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        return f"Σ_hardest {self.hardest} max(0, {number_text(self.margin)} − cos_y + cos_new)"
 
     def compare(self, view: BatchView, student: Outputs, teacher: Outputs) -> tuple[Tensor, Tensor]:
         assert student.cosines is not None, "margin ranking needs a cosine head"

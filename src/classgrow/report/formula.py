@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 _LETTER = r"(?<![A-Za-z]){}\u0304?(?![A-Za-z])"  # one that stands alone, with or without a bar over it
 _PIECES = re.compile(
     r"√\((?P<root>[^()]*)\)"  # a line goes over what the root holds
-    r"|_(?P<index>[A-Za-z]+)"
+    r"|_(?P<index>[A-Za-z]+|≥[\w.]+)"
     r"|(?P<star>\*)"
     r"|(?P<letter>" + _LETTER.format("[a-zμαβ]") + ")"
 )
@@ -22,9 +22,17 @@ _SYMBOLS = (
     (_LETTER.format("a"), "a", "the outputs for an image"),
     (_LETTER.format("y"), "y", "its label"),
     ("σ", "σ", "the sigmoid"),
+    ("BCE_≥", "BCE_≥n", "averaged over n outputs at least"),
+    ("Σ_c ", "Σ_c", "the sum over classes"),
     (r"H\(", "H", "the cross-entropy of two distributions"),
     ("f\u0304", "f\u0304", "an image's features at unit length"),
-    (_LETTER.format("d"), "d", "the squared distance from those to the unit embedding of an old class"),
+    (_LETTER.format("d") + "(?!_)", "d", "the squared distance from those to the unit embedding of an old class"),
+    (
+        "d_aug",
+        "d_aug",
+        "the squared distance from an image's features to the embedding of an old class, unit vectors "
+        "that hold the head's bias too",
+    ),
     ("cos", "cos", "the cosine between an image's features and a class's embedding"),
     ("μ", "μ_c", "the mean of a class's exemplars"),
     (r"(old|new)/", "old, new, seen", "how many classes"),

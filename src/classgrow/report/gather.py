@@ -131,6 +131,8 @@ class Run:
     phases_done: int
     status: str
     error: str | None
+    value: str = ""
+    """Which state of a method that is not from our catalogue ran."""
     seeds: tuple[int, ...] = ()
     """Those this is the mean of, where a class order has its runs pooled; see `seeds.by_order`."""
 
@@ -203,6 +205,7 @@ def run_of(record: Record) -> Run:
         phases_done=len(record.phases),
         status=record.status,
         error=record.error,
+        value=resolved.get("value") or "",
     )
 
 
@@ -276,7 +279,7 @@ def gather(runs: Iterable[Run]) -> Results:
         known = best.get(run.identity)
         if known is None or run.phases_done > known.phases_done:
             best[run.identity] = run
-    unique = tuple(best.values())
+    unique = told_apart(tuple(best.values()))
     complete = [run for run in unique if run.complete]
     regimens = sorted({run.regimen for run in complete}, key=_regimen_order)
     members = {regimen: [run for run in complete if _belongs(run, regimen)] for regimen in regimens}
@@ -294,6 +297,22 @@ def gather(runs: Iterable[Run]) -> Results:
         several = len(orders[regimen, setting.scenario]) > 1
         ordered[regimen, setting, method] = by_order(group) if several else tuple(group)
     return Results(unique, kept, ordered)
+
+
+def told_apart(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    """Runs of a method that was edited in between stand under names of their own: "steady (5d309434)"."""
+    states: dict[str, set[str]] = defaultdict(set)
+    for run in runs:
+        states[run.method].add(run.value)
+    edited = {method for method, values in states.items() if len(values) > 1}
+    return tuple(
+        replace(run, method=f"{run.method} ({short(run.value)})") if run.method in edited else run for run in runs
+    )
+
+
+def short(value: str) -> str:
+    """Four digits of the settings and four of the code."""
+    return "".join(part[:4] for part in value.split("-")) or "unknown"
 
 
 def _regimen_order(regimen: Regimen) -> tuple[Any, ...]:

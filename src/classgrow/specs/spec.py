@@ -114,7 +114,7 @@ class ResolvedSpec:
 
     `order` holds the class ids that are learned, `sizes` how many in each phase. At most one of `memory` (in total)
     and `memory_per_class` is set, and neither for a method that keeps no images. `data` is the fingerprint of images
-    that the data set's name alone does not decide (a folder).
+    that the data set's name alone does not decide (a folder), `value` that of a method that is not from our catalogue.
     """
 
     dataset: str
@@ -134,11 +134,13 @@ class ResolvedSpec:
     total_classes: int
     numerics: int
     data: str = ""
+    value: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The same as JSON values: dicts, lists, numbers and words. `data` stands there where it says anything."""
+        """The same as JSON values: dicts, lists, numbers and words. `data` and `value` stand there where they say
+        anything."""
         values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return values if self.data else {name: value for name, value in values.items() if name != "data"}
+        return {name: value for name, value in values.items() if value or name not in ("data", "value")}
 
 
 def resolve(
@@ -149,6 +151,7 @@ def resolve(
     *,
     keeps_memory: bool = True,
     data: str = "",
+    value: str = "",
     own_options: Mapping[str, float] | None = None,
 ) -> ResolvedSpec:
     """Fills every gap of `spec` for data with `class_count` classes and images of `shape` (height, width, channels).
@@ -184,6 +187,7 @@ def resolve(
         total_classes=len(order),
         numerics=numerics_of(spec.method),
         data=data,
+        value=value,
     )
 
 
