@@ -18,13 +18,14 @@ from torch import nn
 from classgrow import __version__, checkpoint
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
+from classgrow.inputs import Inputs, kept_side
 from classgrow.learner import Learner
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.methods.catalogue import known_methods
 from classgrow.parts.objective import Composable
 from classgrow.progress import Progress
-from classgrow.recipes import Inputs, Recipe, kept_side, kind_for, method_options
+from classgrow.recipes import Recipe, method_options
 from classgrow.state import Tensors
 
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "weights.safetensors"
@@ -42,6 +43,7 @@ class Config(BaseModel):
     options: dict[str, float]
     formula: str
     network: str | None
+    preset: str | None = None
     memory: int
     memory_per_class: int | None
     selection: str | None
@@ -90,6 +92,7 @@ def load(
         memory=config.memory,
         memory_per_class=config.memory_per_class,
         network=network_of(config, network, folder),
+        preset=config.preset,
         recipe=config.recipe,
         inputs=config.inputs,
         total_classes=config.total_classes,
@@ -112,9 +115,8 @@ def load(
 def describe(learner: Learner) -> Config:
     """The learner's settings, the method by name where the catalogue has it."""
     settings = learner.config()
-    kind = kind_for(learner.inputs.size)
     name = learner.method.name if settings["method"] is None else settings["method"]
-    options = method_options(name, kind)
+    options = method_options(name, learner.setup.preset)
     named = settings["method"] is not None or is_from_catalogue(learner.method, options)
     return Config(
         **{**settings, "method": name if named else None},

@@ -11,21 +11,24 @@ import torch
 from torch import Tensor, nn
 
 from classgrow.checkpoint import CheckpointFile
-from classgrow.data.intake import Name, first_inputs, names_for, sized
+from classgrow.data.catalogue import DATASETS
+from classgrow.data.intake import Name, first_shape, names_for, sized
 from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
 from classgrow.engine.inference import features, outputs
 from classgrow.engine.runtime import Execution, Runtime
 from classgrow.errors import ClassgrowError
+from classgrow.inputs import Inputs
 from classgrow.memory import TRAIN, Budget, Memory
 from classgrow.method import Method
 from classgrow.methods import build_method
-from classgrow.networks.catalogue import BY_KIND, build_backbone
+from classgrow.networks.catalogue import build_backbone
 from classgrow.networks.network import Network
 from classgrow.parts.rules import class_means, nearest_mean
 from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress, Silent
-from classgrow.recipes import Inputs, Profile, Recipe, inputs_for, kind_for, method_options, recipe_for
+from classgrow.recipes import Profile, Recipe
 from classgrow.seeds import seeded
+from classgrow.specs.training import Asked, TrainingSetup, resolve_training
 from classgrow.state import State, frozen_copy, within
 from classgrow.steps.phase import Phase, PhaseLog, SavePoint
 
@@ -44,8 +47,10 @@ class Learner:
 
     method         a name from the catalogue or a `Method`
     memory         exemplars kept in total, over all classes (or `memory_per_class`)
-    network        None: chosen by image size; a name; or a module with an attribute `features`
-    recipe         None: the method's own for that image size (`profile`, `epochs` adjust it)
+    network        None: the preset's; a name; or a module with an attribute `features`
+    preset         "digits", "cifar" or "imagenet": network and recipe; None: the data set's, or by image size
+    dataset        the name of the data set the images are of, if it is a known one: decides their normalisation
+    recipe         None: the method's own for the preset (`profile`, `epochs` adjust it)
     total_classes  how many classes there will ever be, if known (iCaRL averages over them)
     """
 
@@ -56,6 +61,8 @@ class Learner:
         *,
         memory_per_class: int | None = None,
         network: str | nn.Module | None = None,
+        preset: str | None = None,
+        dataset: str | None = None,
         recipe: Recipe | None = None,
         inputs: Inputs | None = None,
         total_classes: int | None = None,
@@ -69,6 +76,7 @@ class Learner:
         self._method, self._memory, self._memory_per_class = method, memory, memory_per_class
         self._network, self._recipe, self._inputs = network, recipe, inputs
         self._epochs, self._profile, self._selection = epochs, profile, selection
+        self._preset, self._data = preset, DATASETS[dataset] if dataset is not None else None
         self.total_classes = total_classes
         self.seed = seed
         self.runtime = Runtime(execution)
@@ -83,7 +91,7 @@ class Learner:
 
     def learn(self, images: Any, labels: Sequence[Name]) -> Learner:
         """Learn the classes named in `labels`; all of them must be new."""
-        pixels = sized(images, self.inputs if self._state else self._inputs or first_inputs(images))
+        pixels = sized(images, self.inputs if self._state else self._resolved(first_shape(images)).inputs)
         names = names_for(labels, len(pixels))
         self._check_names(names)
         fresh = list(dict.fromkeys(names))
@@ -150,10 +158,11 @@ class Learner:
 
     def config(self) -> dict[str, Any]:
         """Its settings once something was learned; a method or network that is no name is None."""
-        network = self._network or BY_KIND[kind_for(self.inputs.size)]
+        network = self._network or self.setup.network
         return {
             "method": None if isinstance(self._method, Method) else self._method,
             "network": None if isinstance(network, nn.Module) else network,
+            "preset": self.setup.preset,
             "memory": self._memory,
             "memory_per_class": self._memory_per_class,
             "selection": self._selection,
@@ -193,23 +202,35 @@ class Learner:
         """Choose network, recipe and memory for images of this shape, once."""
         if self._state is not None:
             return self._state
-        kind = kind_for(shape[0])
+        self.setup = self._resolved(shape)
+        self.recipe, self.inputs = self.setup.recipe, self.setup.inputs
         if not isinstance(self._method, Method):
-            self.method = build_method(self._method, **method_options(self._method, kind))
+            self.method = build_method(self._method, **self.setup.options)
         if self._selection is not None:
             self.method = self.method.with_selection(SELECTIONS[self._selection])
-        self.recipe = self._recipe or recipe_for(self.method.recipe, kind, self._profile, self._epochs)
-        self.inputs = self._inputs or inputs_for(kind, shape)
         backbone = self._network
         with seeded(self.seed, "network"):
             if not isinstance(backbone, nn.Module):
-                backbone = build_backbone(backbone or BY_KIND[kind], shape[2], self.method.last_relu)
+                backbone = build_backbone(self.setup.network, shape[2], self.method.last_relu)
             if not isinstance(getattr(backbone, "features", None), int):
                 raise ClassgrowError("A network of your own needs an attribute `features`: how many it returns.")
             network = Network(backbone, self.method.head.build(int(backbone.features)))  # type: ignore[arg-type]
         network = network.to(self.runtime.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._state = State(network, Memory(self._budget()), frozen_copy(network), self.total_classes)
         return self._state
+
+    def _resolved(self, shape: tuple[int, int, int]) -> TrainingSetup:
+        """How images of this shape are learned: the same resolution as that of `classgrow run`."""
+        asked = Asked(
+            preset=self._preset,
+            network=None if isinstance(self._network, nn.Module) else self._network,
+            profile=self._profile,
+            epochs=self._epochs,
+            recipe=self._recipe,
+            inputs=self._inputs,
+        )
+        name = "" if isinstance(self._method, Method) else self._method
+        return resolve_training(asked, self._data, shape, name, self.method.recipe)
 
     def _budget(self) -> Budget:
         if self.method.unlimited_memory:
