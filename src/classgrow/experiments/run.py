@@ -74,6 +74,7 @@ def prepare(
     dataset = load(spec.dataset, data_dir, progress, strict)
     resolved = resolved_for(spec, len(dataset.classes), dataset.train.shape, dataset.fingerprint)
     phases_to_run(spec, resolved)
+    network_of(resolved)  # of another package, perhaps, and broken
     check_memory(method_of(resolved), resolved)
     return Run(spec, resolved, dataset, Scenario(resolved.order, resolved.sizes), run_dir(output, identity(resolved)))
 
