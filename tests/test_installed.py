@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
+from types import ModuleType
 
 import pytest
 
@@ -19,22 +21,22 @@ STAMPS = DatasetFacts("stamps", load=lambda folder, progress, strict: pytest.fai
 MISCOUNTED = NetworkFacts("miscounted", SmallNet, features=31)
 POINTS = {
     "classgrow.datasets": {
-        "stamps": f"{__name__}:STAMPS",
-        "digits": f"{__name__}:STAMPS",
-        "other": f"{__name__}:STAMPS",
-        "text": f"{__name__}:__name__",
+        "stamps": "others:STAMPS",
+        "digits": "others:STAMPS",
+        "other": "others:STAMPS",
+        "text": "others:__name__",
         "gone": "no_such_module:FACTS",
     },
-    "classgrow.networks": {"miscounted": f"{__name__}:MISCOUNTED"},
+    "classgrow.networks": {"miscounted": "others:MISCOUNTED"},
 }
 
 
 @pytest.fixture(autouse=True)
 def packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Pretend that packages with these entry points are installed."""
-    import sys
-
-    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or _this_module())
+    """Pretend that a package with these entry points is installed."""
+    others = ModuleType("others")
+    vars(others).update(STAMPS=STAMPS, MISCOUNTED=MISCOUNTED)
+    monkeypatch.setitem(sys.modules, "others", others)
     monkeypatch.setattr(
         installed,
         "entry_points",
@@ -43,12 +45,6 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     installed.brought_along.cache_clear()
     yield
     installed.brought_along.cache_clear()
-
-
-def _this_module() -> object:
-    from types import SimpleNamespace
-
-    return SimpleNamespace(STAMPS=STAMPS, MISCOUNTED=MISCOUNTED, __name__=__name__)
 
 
 def test_what_a_package_brings_is_known_by_name() -> None:
@@ -66,9 +62,7 @@ def test_nobody_can_take_a_name_of_ours() -> None:
     ("name", "reason"), [("gone", "no_such_module"), ("text", "not a DatasetFacts"), ("other", "of that name")]
 )
 def test_a_broken_package_names_itself_when_asked_for(name: str, reason: str) -> None:
-    with pytest.raises(
-        ClassgrowError, match=rf"The data set '{name}' of an installed package .*{reason}.*fix or uninstall"
-    ):
+    with pytest.raises(ClassgrowError, match=rf"'{name}' of an installed package .*{reason}.*fix or uninstall"):
         DATASETS[name]
     assert DATASETS.find(name) is None
     assert dataset_title(name) == name  # old records of it still have tables
@@ -77,9 +71,7 @@ def test_a_broken_package_names_itself_when_asked_for(name: str, reason: str) ->
 
 def test_an_unknown_name_gets_a_hint() -> None:
     assert DATASETS.get("stomps") is None
-    with pytest.raises(
-        ClassgrowError, match=r"no data set 'stomps': `dataset` is one of digits, .*Did you mean 'stamps'\?"
-    ):
+    with pytest.raises(ClassgrowError, match=r"no data set 'stomps': `dataset` is .*Did you mean 'stamps'\?"):
         DATASETS["stomps"]
     with pytest.raises(ClassgrowError, match=r"no network 'resnet3': `network` is one of small, "):
         NETWORKS["resnet3"]
