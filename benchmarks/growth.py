@@ -11,10 +11,11 @@ from typing import Any
 import torch
 
 from benchmarks.situation import images_of
+from classgrow.data.catalogue import DATASETS
 from classgrow.engine.runtime import Execution
 from classgrow.learner import Learner
 from classgrow.memory import TRAIN
-from classgrow.recipes import inputs_for
+from classgrow.specs.training import inputs_of
 
 PHASES, STEP, PER_CLASS, MEMORY = 20, 5, 60, 600
 
@@ -24,7 +25,7 @@ def measure(picture: Path = Path("benchmarks_growth.png")) -> dict[str, Any]:
     learner = Learner(
         "fgp",
         memory=MEMORY,
-        inputs=inputs_for("cifar100", (32, 32, 3)),
+        inputs=inputs_of(DATASETS["cifar100"], (32, 32, 3)),
         total_classes=PHASES * STEP,
         epochs=1,
         execution=Execution(threads=torch.get_num_threads()),

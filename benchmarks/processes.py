@@ -21,8 +21,9 @@ from benchmarks.situation import learner_at, training_of
 from classgrow.engine.loop import Training, make_optimiser
 from classgrow.engine.place import Place, here
 from classgrow.engine.runtime import Execution, Runtime
-from classgrow.experiments.cost import PARAMETERS, bytes_per_step
+from classgrow.experiments.cost import bytes_per_step
 from classgrow.experiments.launch import free_port
+from classgrow.networks.resnet_cifar import RESNET32
 from classgrow.progress import Silent
 from classgrow.records.environment import hardware
 
@@ -60,7 +61,7 @@ def part() -> None:
     optimiser = make_optimiser(one.network, one.recipe)
     found = {"step": timed(lambda: one.epoch(optimiser, 0, Silent()), STEPS)}
     if here().processes > 1:
-        gradients = torch.ones(PARAMETERS["cifar"])
+        gradients = torch.ones(RESNET32.parameters or 0)
         found["exchange"] = timed(lambda: one.runtime.group.sum(gradients), 20)
         found["small exchange"] = timed(lambda: one.runtime.group.sum(torch.ones(3)), 20)
         one.runtime.group.finish()
@@ -93,7 +94,8 @@ def main() -> None:
     alone, both = run(1), run(2)
     machine = hardware()
     print(f"{machine.cpu}, {machine.cores} cores, load {os.getloadavg()[0]:.1f} (other work competes if above 2)")
-    print(f"ResNet-32, batch {BATCH}, {bytes_per_step(PARAMETERS['cifar'], 2) / 1e6:.1f} MB sent a step by each of two")
+    sent = bytes_per_step(RESNET32.parameters or 0, 2) / 1e6
+    print(f"ResNet-32, batch {BATCH}, {sent:.1f} MB sent a step by each of two")
     for name, value in (("one process", alone["step"]), *((f"two: {key}", value) for key, value in both.items())):
         print(f"{name:<20} " + "  ".join(f"{kind} {1000 * seconds:8.1f} ms" for kind, seconds in value.items()))
     for kind in ("wall", "cpu"):

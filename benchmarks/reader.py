@@ -27,17 +27,19 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
+from classgrow.data.catalogue import DATASETS
 from classgrow.data.decode import decoder_name
 from classgrow.data.folder import load_folder
 from classgrow.data.labelled import Dataset
 from classgrow.data.threads import thread_count
 from classgrow.engine.batches import training_batches
 from classgrow.engine.runtime import Runtime, decide
-from classgrow.recipes import Inputs, inputs_for
+from classgrow.inputs import Inputs
+from classgrow.specs.training import inputs_of
 
 BATCH = 64
 WIDTH, HEIGHT, TILE = 500, 375, 84
-IMAGENET = inputs_for("imagenet100", (256, 256, 3))
+IMAGENET = inputs_of(DATASETS["imagenet100"], (256, 256, 3))
 
 
 def measure(images: int = 768, repeats: int = 3) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import torch
 
+from classgrow.data.catalogue import DATASETS
 from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
 from classgrow.engine.loop import Training
 from classgrow.engine.runtime import Execution
 from classgrow.learner import Learner
-from classgrow.recipes import inputs_for
+from classgrow.specs.training import inputs_of
 from classgrow.steps import Phase, Train
 
 
@@ -28,7 +29,7 @@ def learner_at(
     learner = Learner(
         method,
         memory=memory,
-        inputs=inputs_for("cifar100", (32, 32, 3)),
+        inputs=inputs_of(DATASETS["cifar100"], (32, 32, 3)),
         total_classes=100,
         execution=Execution(threads=torch.get_num_threads(), compiled=compiled),
     )

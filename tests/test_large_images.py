@@ -10,11 +10,12 @@ import pytest
 import torch
 from PIL import Image
 
+from classgrow.data.catalogue import DATASETS
 from classgrow.data.folder import load_folder
 from classgrow.data.scenario import Scenario
 from classgrow.engine.runtime import Execution
 from classgrow.learner import Learner
-from classgrow.recipes import inputs_for
+from classgrow.specs.training import inputs_of
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_two_phases_over_stored_images(method: str, folder: Path) -> None:
     """Exemplars are the 256-pixel squares; training crops from them and from the files alike (to 32 pixels here)."""
     dataset = load_folder(folder)
     assert dataset.train.shape == (256, 256, 3)
-    inputs = inputs_for("folder", dataset.train.shape)
+    inputs = inputs_of(DATASETS["folder"], dataset.train.shape)
     assert (inputs.size, inputs.crop) == (224, "resized")
     scenario = Scenario((0, 1, 2, 3), (2, 2))
     learner = Learner(

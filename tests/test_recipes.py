@@ -12,16 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classgrow.errors import ClassgrowError
-from classgrow.recipes import (
-    PROTOCOLS,
-    RECIPES,
-    Schedule,
-    inputs_for,
-    kind_for,
-    method_options,
-    protocol_for,
-    recipe_for,
-)
+from classgrow.recipes import RECIPES, Schedule, method_options, recipe_for
 
 
 def test_fgp_on_cifar_trains_50_14_and_6_epochs_at_falling_rates() -> None:
@@ -159,46 +150,14 @@ def test_digits_take_30_epochs_in_every_phase() -> None:
     ("arguments", "message"),
     [
         (("icral", "cifar"), "Did you mean 'icarl'"),
-        (("fgp", "cifr"), "no kind of images 'cifr'"),
-        (("fgp", "cifar", "fair"), "no profile 'fair'"),
-        (("fgp", "cifar", "official", 0), "--epochs 1 or more"),
+        (("fgp", "cifr"), "no preset 'cifr': `preset` is one of digits, cifar, imagenet"),
+        (("fgp", "cifar", "fair"), "no profile 'fair': `profile` is official or matched"),
+        (("fgp", "cifar", "official", 0), "give `epochs` of 1 or more"),
     ],
 )
 def test_a_wrong_word_is_told(arguments: Any, message: str) -> None:
     with pytest.raises(ClassgrowError, match=message):
         recipe_for(*arguments)
-
-
-def test_kinds_go_by_size() -> None:
-    assert [kind_for(size) for size in (8, 16, 17, 28, 32, 64, 65, 224)] == (
-        ["digits"] * 2 + ["cifar"] * 4 + ["imagenet"] * 2
-    )
-
-
-def test_cifar_inputs_are_fgps() -> None:
-    inputs = inputs_for("cifar100", (32, 32, 3))
-    assert (inputs.mean, inputs.std) == ((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761))
-    assert (inputs.size, inputs.padding, inputs.mirror, inputs.crop) == (32, 4, True, "pad")
-    assert inputs.brightness == 63 / 255
-
-
-@pytest.mark.parametrize(("name", "side", "padding"), [("digits", 8, 1), ("mnist", 28, 2), ("my letters", 28, 2)])
-def test_grey_images_are_never_mirrored(name: str, side: int, padding: int) -> None:
-    inputs = inputs_for(name, (side, side, 1))
-    assert (inputs.mirror, inputs.brightness, inputs.padding) == (False, 0.0, padding)
-    assert len(inputs.mean) == len(inputs.std) == inputs.channels == 1
-
-
-def test_large_images_are_cropped_to_224() -> None:
-    inputs = inputs_for("imagenet100", (256, 256, 3))
-    assert (inputs.size, inputs.crop, inputs.padding) == (224, "resized", 0)
-    assert inputs.mean == (0.485, 0.456, 0.406)
-    assert inputs_for("holiday photos", (96, 128, 3)).size == 96
-
-
-def test_small_images_that_are_not_square_are_refused() -> None:
-    with pytest.raises(ClassgrowError, match="resize them to 32 x 32"):
-        inputs_for("stamps", (32, 40, 3))
 
 
 def test_lucir_and_mnemonics_distil_harder_on_imagenet() -> None:
@@ -207,19 +166,13 @@ def test_lucir_and_mnemonics_distil_harder_on_imagenet() -> None:
     assert method_options("fgp", "imagenet") == {}
 
 
-def test_protocols_are_the_papers_and_own_data_keep_their_proportions() -> None:
-    assert PROTOCOLS["cifar100"] == PROTOCOLS["imagenet100"]
-    assert (PROTOCOLS["cifar100"].memory, PROTOCOLS["cifar100"].first, PROTOCOLS["cifar100"].order) == (2000, 10, "0")
-    own = protocol_for("my photos", 25)
-    assert (own.memory, own.first, own.step, own.order) == (500, 3, 3, "natural")
-
-
 def test_recipes_are_values() -> None:
     with pytest.raises(FrozenInstanceError):
         recipe_for("fgp", "cifar").momentum = 0.5  # type: ignore[misc]
 
 
 def test_recipes_need_neither_torch_nor_pydantic() -> None:
-    program = "import sys, classgrow.recipes; print({'torch', 'pydantic', 'numpy'} & set(sys.modules))"
+    modules = "classgrow.recipes, classgrow.inputs, classgrow.presets"
+    program = f"import sys, {modules}; print({{'torch', 'pydantic', 'numpy'}} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

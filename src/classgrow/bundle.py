@@ -19,6 +19,7 @@ from torch import nn
 from classgrow import __version__, checkpoint
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
+from classgrow.inputs import Inputs, kept_side
 from classgrow.learner import Learner
 from classgrow.method import Method
 from classgrow.methods import build_method
@@ -26,7 +27,7 @@ from classgrow.methods.catalogue import METHODS, known_methods
 from classgrow.methods.fingerprint import fingerprint, settings_of
 from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress
-from classgrow.recipes import Inputs, Recipe, kept_side, kind_for, method_options
+from classgrow.recipes import Recipe, method_options
 from classgrow.state import Tensors
 
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "weights.safetensors"
@@ -48,6 +49,7 @@ class Config(BaseModel):
     formula: str
     value: str = ""
     network: str | None
+    preset: str | None = None
     memory: int | None
     memory_per_class: int | None
     selection: str | None
@@ -92,17 +94,19 @@ def load(
     """The learner in a bundle; `method` and `network` are needed where it was made with the user's own."""
     folder = Path(folder)
     config, tensors, plain = read(folder)
+    saved_method = method_of(config, method, folder)
     learner = Learner(
-        method_of(config, method, folder),
+        saved_method,
         memory=config.memory if config.memory_per_class is None else None,
         memory_per_class=config.memory_per_class,
         network=network_of(config, network, folder),
+        preset=config.preset,
         recipe=config.recipe,
         inputs=config.inputs,
         total_classes=config.total_classes,
         seed=config.seed,
         selection=config.selection,
-        rule=config.rule,
+        rule=None if config.rule == saved_method.rule.name else config.rule,
         execution=execution,
         progress=progress,
     )
@@ -120,9 +124,8 @@ def load(
 def describe(learner: Learner) -> Config:
     """The learner's settings, the method by name where the catalogue has it."""
     settings = learner.config()
-    kind = kind_for(learner.inputs.size)
     name = learner.method.name if settings["method"] is None else settings["method"]
-    options = method_options(name, kind)
+    options = method_options(name, learner.setup.preset)
     named = settings["method"] is not None or is_from_catalogue(learner.method, options, settings["selection"])
     return Config(
         **{**settings, "method": name if named else None},

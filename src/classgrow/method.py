@@ -81,6 +81,8 @@ class Method:
     def with_rule(self, rule: Rule) -> Method:
         """The same method answering by another rule; its own is recorded beside it."""
         check_rule(rule)
+        if rule == self.rule:
+            return self
         return replace(self, rule=rule, others=tuple(one for one in self.rules if one.name != rule.name))
 
     def with_selection(self, selection: Selection) -> Method:

@@ -1,4 +1,4 @@
-"""How long, how fast and on what pixels each method trains: plain data, one table, no torch."""
+"""How long and how fast each method trains: plain data, one table, no torch."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from classgrow.errors import ClassgrowError, nearest_name
+from classgrow.presets import PresetName, checked_preset
 
-Kind = Literal["digits", "cifar", "imagenet"]
 Profile = Literal["official", "matched"]
 
 MATCHED_EPOCHS = 70
@@ -59,51 +59,7 @@ class Recipe:
         return replace(self, first=moved(self.first), later=moved(self.later), fine_tune=fine_tune)
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """What the network sees: square images of `size` pixels, normalised, and how training varies them.
-
-    `brightness` b draws a factor from U[1 - b, 1 + b]. `crop` is "pad" (`padding` black pixels around, then a random
-    crop), "resized" (a random part at a random scale; a centred crop in tests) or "none".
-    """
-
-    size: int
-    channels: int
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
-    padding: int
-    mirror: bool
-    brightness: float
-    crop: Literal["pad", "resized", "none"] = "pad"
-
-
-@dataclass(frozen=True)
-class PaperProtocol:
-    """What a benchmark uses unless told otherwise: exemplars in all, classes per phase, class order."""
-
-    memory: int
-    first: int
-    step: int
-    order: str
-
-
-PROTOCOLS: dict[str, PaperProtocol] = {
-    "cifar100": PaperProtocol(memory=2000, first=10, step=10, order="0"),
-    "imagenet100": PaperProtocol(memory=2000, first=10, step=10, order="0"),
-    "mini-imagenet": PaperProtocol(memory=2000, first=10, step=10, order="0"),
-    "digits": PaperProtocol(memory=50, first=2, step=2, order="natural"),
-    "mnist": PaperProtocol(memory=200, first=2, step=2, order="natural"),
-}
-
-
-def protocol_for(dataset: str, class_count: int) -> PaperProtocol:
-    """The data set's protocol; for any other data the paper's proportions: 20 exemplars a class, ten phases."""
-    step = -(-class_count // 10)
-    return PROTOCOLS.get(dataset, PaperProtocol(memory=20 * class_count, first=step, step=step, order="natural"))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Optimisation. A row of numbers is (epochs, learning rate, drops, factor).
+# A row of numbers is (epochs, learning rate, drops, factor).
 
 
 def _recipe(
@@ -133,7 +89,7 @@ _EEIL_STAGES = ((90, 0.1, (60, 75), 0.1), (60, 0.1, (40, 50), 0.1), (40, 0.01, (
 # Sources: fgp, icarl and lucir from the authors' code; eeil with images varied online instead of 12 fixed copies of
 # each (epochs of the port by Douillard); bic on ImageNet from the authors' code, on CIFAR from that port; plain and
 # every row for digits are ours.
-RECIPES: dict[str, dict[Kind, Recipe]] = {
+RECIPES: dict[str, dict[PresetName, Recipe]] = {
     "fgp": {
         "cifar": _recipe((70, 2.0, (50, 64), 0.2), weight_decay=1e-5),
         "imagenet": _recipe((60, 2.0, (20, 30, 40, 50), 0.2), weight_decay=1e-5),
@@ -174,17 +130,14 @@ RECIPES: dict[str, dict[Kind, Recipe]] = {
 }
 
 
-def kind_for(size: int) -> Kind:
-    """Which column of the table fits images of `size` pixels."""
-    if size <= 16:
-        return "digits"
-    return "cifar" if size <= 64 else "imagenet"
-
-
 def recipe_for(
-    recipe_name: str, kind: Kind, profile: Profile = "official", epochs: int | None = None, lr: float | None = None
+    recipe_name: str,
+    preset: PresetName,
+    profile: Profile = "official",
+    epochs: int | None = None,
+    lr: float | None = None,
 ) -> Recipe:
-    """The recipe of a method on a kind of images, with its own learning rates unless `lr` names another first one.
+    """The recipe of a method with a preset, with its own learning rates unless `lr` names another first one.
 
     "official": the method's own epochs; with `epochs`, its first phase takes that many and all else shrinks or grows
     in proportion. "matched": every phase takes `epochs` (70 unless given) in total, a second stage included.
@@ -192,18 +145,16 @@ def recipe_for(
     if recipe_name not in RECIPES:
         hint = nearest_name(recipe_name, tuple(RECIPES))
         raise ClassgrowError(f"There is no recipe {recipe_name!r}; known are {', '.join(RECIPES)}.{hint}")
-    if kind not in RECIPES[recipe_name]:
-        raise ClassgrowError(f"There is no kind of images {kind!r}; known are digits, cifar, imagenet.")
     if epochs is not None and epochs < 1:
-        raise ClassgrowError(f"{epochs} epochs train nothing: give --epochs 1 or more.")
-    recipe = RECIPES[recipe_name][kind]
+        raise ClassgrowError(f"{epochs} epochs train nothing: give `epochs` of 1 or more.")
+    recipe = RECIPES[recipe_name][checked_preset(preset)]
     if lr is not None:
         recipe = recipe.starting_at(lr)
     if profile == "matched":
         return _matched(recipe, epochs or MATCHED_EPOCHS)
     if profile == "official":
         return recipe if epochs is None else _in_proportion(recipe, epochs)
-    raise ClassgrowError(f"There is no profile {profile!r}; known are official and matched.")
+    raise ClassgrowError(f"There is no profile {profile!r}: `profile` is official or matched.")
 
 
 def _in_proportion(recipe: Recipe, epochs: int) -> Recipe:
@@ -223,9 +174,13 @@ def _matched(recipe: Recipe, epochs: int) -> Recipe:
     return replace(recipe, first=first, later=recipe.later.scaled(later), fine_tune=recipe.fine_tune.scaled(rest))
 
 
-_HOU19: dict[Kind, dict[str, float]] = {"digits": {"base": 5.0}, "cifar": {"base": 5.0}, "imagenet": {"base": 10.0}}
-_ICARL: dict[Kind, dict[str, float]] = {"cifar": {"outputs": 100}, "imagenet": {"outputs": 100}}
-METHOD_OPTIONS: dict[str, dict[Kind, dict[str, float]]] = {
+_HOU19: dict[PresetName, dict[str, float]] = {
+    "digits": {"base": 5.0},
+    "cifar": {"base": 5.0},
+    "imagenet": {"base": 10.0},
+}
+_ICARL: dict[PresetName, dict[str, float]] = {"cifar": {"outputs": 100}, "imagenet": {"outputs": 100}}
+METHOD_OPTIONS: dict[str, dict[PresetName, dict[str, float]]] = {
     "lucir": _HOU19,
     "mnemonics": _HOU19,
     "icarl": _ICARL,
@@ -235,50 +190,6 @@ METHOD_OPTIONS: dict[str, dict[Kind, dict[str, float]]] = {
 iCaRL's mean is over, to which its learning rate belongs."""
 
 
-def method_options(method: str, kind: Kind) -> dict[str, float]:
+def method_options(method: str, preset: PresetName) -> dict[str, float]:
     """The row of METHOD_OPTIONS; most methods have none."""
-    return dict(METHOD_OPTIONS.get(method, {}).get(kind, {}))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Inputs.
-
-_COLOUR = {  # mean and standard deviation of the training images, scaled to 0..1
-    "cifar": ((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761)),
-    "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
-}
-_GREY = {"digits": (0.305, 0.376), "mnist": (0.1307, 0.3081)}
-_IMAGENET_SIZE = 224
-_KEPT_SIZE = 256
-
-
-def inputs_for(dataset_or_kind: str, shape: tuple[int, int, int]) -> Inputs:
-    """How images of `shape` (height, width, channels) enter the network.
-
-    The named data sets use their own statistics; other data go by size and channels. One-channel images are never
-    mirrored: a mirrored digit is another shape, and most grey images have a left and a right that matter.
-    """
-    height, width, channels = shape
-    kind = kind_for(min(height, width))
-    mean, std = _statistics(dataset_or_kind, kind, channels)
-    if kind == "imagenet":
-        size = min(height, width, _IMAGENET_SIZE)
-        return Inputs(size, channels, mean, std, 0, channels > 1, 0.0, "resized")
-    if height != width:
-        side = min(height, width)
-        raise ClassgrowError(f"Images of {height} x {width} pixels are not square: resize them to {side} x {side}.")
-    brightness = 63 / 255 if channels > 1 and kind == "cifar" else 0.0
-    padding = max(1, height // 8) if channels > 1 else max(1, height // 14)
-    return Inputs(height, channels, mean, std, padding, channels > 1, brightness)
-
-
-def kept_side(inputs: Inputs) -> int:
-    """Pixels along a side of the square images that are kept: a margin around what the network sees of large ones."""
-    return _KEPT_SIZE if inputs.crop == "resized" and inputs.size == _IMAGENET_SIZE else inputs.size
-
-
-def _statistics(name: str, kind: Kind, channels: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    if channels == 3:
-        return _COLOUR["imagenet" if kind == "imagenet" or name.startswith("imagenet") else "cifar"]
-    mean, std = _GREY.get(name, (0.5, 0.25))
-    return (mean,) * channels, (std,) * channels
+    return dict(METHOD_OPTIONS.get(method, {}).get(preset, {}))

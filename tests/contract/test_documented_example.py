@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from classgrow import installed
 from classgrow.learner import Learner
 from classgrow.methods import catalogue
 
@@ -50,10 +51,10 @@ def test_the_entry_point_on_the_page_registers_it(documented: dict[str, Any], mo
         def load(self) -> Any:
             return documented[self.name]
 
-    monkeypatch.setattr(catalogue, "entry_points", lambda group: [Point(name) for name in groups.get(group, {})])
-    catalogue.registered.cache_clear()
+    monkeypatch.setattr(installed, "entry_points", lambda group: [Point(name) for name in groups.get(group, {})])
+    installed.brought_along.cache_clear()
     try:
         assert Learner("steady").method.formula == documented["steady"]().formula
         assert "steady" in catalogue.known_methods() and "steady" not in catalogue.METHODS
     finally:
-        catalogue.registered.cache_clear()
+        installed.brought_along.cache_clear()

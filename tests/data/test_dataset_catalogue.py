@@ -6,7 +6,7 @@ from typing import Any
 import pooch
 import pytest
 
-from classgrow.data import catalogue
+from classgrow.data import cifar100
 from classgrow.data.catalogue import DATASETS, load
 from classgrow.errors import ClassgrowError
 
@@ -19,7 +19,7 @@ def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_digits_need_no_folder() -> None:
     pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'classgrow[demo]'")
     assert load("digits", None).name == "digits"
-    assert DATASETS == ("digits", "cifar100", "mnist", "imagenet100", "mini-imagenet", "folder")
+    assert DATASETS.names[:6] == ("digits", "cifar100", "mnist", "imagenet100", "mini-imagenet", "folder")
 
 
 def test_a_misspelt_name_gets_a_hint() -> None:
@@ -64,7 +64,7 @@ def test_the_download_is_checked_and_read_from_the_cache(tmp_path: Path, monkeyp
     asked: dict[str, Any] = {}
     monkeypatch.setattr(pooch, "os_cache", lambda project: tmp_path / project)
     monkeypatch.setattr(pooch, "retrieve", lambda address, **options: asked.update(options, address=address))
-    monkeypatch.setattr(catalogue, "load_cifar100", lambda folder: folder)
+    monkeypatch.setattr(cifar100, "load_cifar100", lambda folder: folder)
     assert load("cifar100", None) == tmp_path / "classgrow" / "cifar100"
     assert asked["address"] == "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
     assert asked["known_hash"] == "md5:eb9058c3a382ffc7106e4002c42a8d85"

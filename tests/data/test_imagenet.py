@@ -12,10 +12,10 @@ import pytest
 import torch
 from PIL import Image
 
-from classgrow.data.catalogue import load
+from classgrow.data.catalogue import DATASETS, load
 from classgrow.data.imagenet import class_names, imagenet_names, load_imagenet100, load_mini_imagenet, published_subset
 from classgrow.errors import ClassgrowError
-from classgrow.recipes import inputs_for
+from classgrow.specs.training import inputs_of
 
 MakeFolder = Callable[..., Path]
 EXTRA = "n01440764"  # tench: one of the 1,000, not of the 100
@@ -56,7 +56,7 @@ def test_the_100_are_chosen_from_more(make_folder: MakeFolder) -> None:
     assert (len(dataset.train), len(dataset.test)) == (100, 100)
     assert [(label.id, label.name) for label in dataset.classes[:2]] == [(0, "cock"), (1, "goldfinch")]
     assert dataset.train.labels.tolist() == list(range(100))
-    assert inputs_for("imagenet100", dataset.train.shape).size == 224
+    assert inputs_of(DATASETS["imagenet100"], dataset.train.shape).size == 224
 
 
 def test_a_missing_class_is_named(make_folder: MakeFolder) -> None:
@@ -83,7 +83,7 @@ def test_the_real_mini_imagenet(data_dir: Path) -> None:
     expected = np.asarray(Image.open(first).convert("RGB"))
     assert expected.shape == (84, 84, 3)
     assert np.array_equal(dataset.train.read(torch.tensor([0]))[0].numpy(), expected)
-    inputs = inputs_for("mini-imagenet", dataset.train.shape)
+    inputs = inputs_of(DATASETS["mini-imagenet"], dataset.train.shape)
     assert (inputs.size, inputs.crop, inputs.mean[0]) == (84, "resized", 0.485)
 
 

@@ -21,12 +21,13 @@ from classgrow.engine.loop import Training, make_optimiser
 from classgrow.engine.place import here
 from classgrow.engine.runtime import Execution, Runtime
 from classgrow.errors import ClassgrowError
+from classgrow.inputs import Inputs
 from classgrow.learner import Learner
 from classgrow.methods import build_method
 from classgrow.methods.catalogue import METHODS
 from classgrow.networks.network import Network
 from classgrow.progress import Silent
-from classgrow.recipes import Inputs, recipe_for
+from classgrow.recipes import recipe_for
 from classgrow.seeds import seeded
 from classgrow.state import frozen_copy
 from classgrow.steps import OptimiseExemplars, Train

@@ -7,7 +7,7 @@ import torch
 
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.runtime import Execution, Runtime
-from classgrow.recipes import Inputs
+from classgrow.inputs import Inputs
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from classgrow.engine.augment import Draws, augment, plain
-from classgrow.recipes import Inputs
+from classgrow.inputs import Inputs
 
 IMAGE = torch.tensor([[10, 20, 30], [40, 50, 60], [70, 80, 90]], dtype=torch.uint8).reshape(1, 3, 3, 1)
 UNSCALED = Inputs(3, 1, (0.0,), (1 / 255,), padding=1, mirror=True, brightness=0.0)

@@ -11,7 +11,7 @@ from torch import Tensor
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.batches import batch_count, training_batches
 from classgrow.engine.runtime import Execution, Runtime
-from classgrow.recipes import Inputs
+from classgrow.inputs import Inputs
 
 AS_THEY_ARE = Inputs(1, 1, (0.0,), (1 / 255,), padding=0, mirror=False, brightness=0.0)
 

@@ -23,17 +23,17 @@ from classgrow.views import ClassCounts
 
 def test_only_long_runs_of_large_networks_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "compiler_found", lambda: True)
-    assert decide_compile("auto", "resnet32", 100_000, "cpu") == (True, None)
-    assert decide_compile("auto", "resnet32", 99_999, "cpu") == (False, None)
-    assert decide_compile("auto", "small", 10**9, "cpu") == (False, None)
-    assert decide_compile("on", "small", 1, "cpu") == (True, None)
-    assert decide_compile("off", "resnet32", 10**9, "cpu") == (False, None)
-    assert decide_compile("on", "resnet32", 10**9, "mps") == (False, None)
+    assert decide_compile("auto", 100_000, 100_000, "cpu") == (True, None)
+    assert decide_compile("auto", 100_000, 99_999, "cpu") == (False, None)
+    assert decide_compile("auto", None, 10**9, "cpu") == (False, None)
+    assert decide_compile("on", None, 1, "cpu") == (True, None)
+    assert decide_compile("off", 100_000, 10**9, "cpu") == (False, None)
+    assert decide_compile("on", 100_000, 10**9, "mps") == (False, None)
 
 
 def test_without_a_compiler_the_run_is_not_compiled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "works", lambda name: False)
-    decision, problem = decide_compile("on", "resnet32", 10**6, "cpu")
+    decision, problem = decide_compile("on", 100_000, 10**6, "cpu")
     assert not decision
     assert problem is not None and "install g++" in problem
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from classgrow.data.catalogue import DATASETS
 from classgrow.data.labelled import ArrayStore, LabelledImages
 from classgrow.engine.batches import training_batches
 from classgrow.engine.compiled import compiler_found
@@ -18,8 +19,9 @@ from classgrow.methods import build_method
 from classgrow.networks.fused import for_evaluation
 from classgrow.networks.network import Network
 from classgrow.networks.resnet_cifar import CifarResNet
-from classgrow.recipes import inputs_for, recipe_for
+from classgrow.recipes import recipe_for
 from classgrow.seeds import seeded
+from classgrow.specs.training import inputs_of
 from classgrow.state import frozen_copy
 from classgrow.steps import Train
 from classgrow.views import BatchView, ClassCounts
@@ -44,7 +46,7 @@ def second_phase(execution: Execution, prepare: Callable[[Network], Network] = l
     return Training(
         network=network, teacher=teacher, data=LabelledImages.from_arrays(pixels, torch.arange(IMAGES) % 4, "abcd"),
         objective=next(step for step in method.steps if isinstance(step, Train)).objective, schedule=recipe.first,
-        recipe=replace(recipe, batch_size=IMAGES), inputs=inputs_for("cifar100", (32, 32, 3)),
+        recipe=replace(recipe, batch_size=IMAGES), inputs=inputs_of(DATASETS["cifar100"], (32, 32, 3)),
         counts=ClassCounts(2, 2), blocks=(2, 2), runtime=Runtime(execution), seed=0, place=("test",),
     )  # fmt: skip
 

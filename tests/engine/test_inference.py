@@ -9,10 +9,10 @@ from classgrow.data.labelled import LabelledImages
 from classgrow.engine.inference import BATCH, features, outputs
 from classgrow.engine.runtime import Execution, Runtime, decide
 from classgrow.errors import ClassgrowError
+from classgrow.inputs import Inputs
 from classgrow.networks.network import Network
 from classgrow.networks.small import SmallNet
 from classgrow.parts.heads import LinearHead
-from classgrow.recipes import Inputs
 
 
 @pytest.fixture

@@ -15,12 +15,13 @@ from classgrow.data.labelled import LabelledImages
 from classgrow.engine.loop import Fit, Training, make_optimiser
 from classgrow.engine.runtime import Runtime
 from classgrow.errors import ClassgrowError
+from classgrow.inputs import Inputs
 from classgrow.networks.network import Network
 from classgrow.networks.small import SmallNet
 from classgrow.parts.classification import CrossEntropy
 from classgrow.parts.heads import CosineHead, LinearHead
 from classgrow.progress import Silent
-from classgrow.recipes import Inputs, Recipe, Schedule
+from classgrow.recipes import Recipe, Schedule
 from classgrow.seeds import seeded
 from classgrow.views import BatchView, ClassCounts
 

@@ -9,15 +9,16 @@ import pytest
 import torch
 from torch import Tensor
 
+from classgrow.data.catalogue import DATASETS
 from classgrow.data.crops import NUMBERS
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine import augment as module
 from classgrow.engine.augment import Draws, augment, centre, plain, scale
 from classgrow.engine.batches import training_batches
 from classgrow.engine.runtime import Execution, Runtime
-from classgrow.recipes import inputs_for
+from classgrow.specs.training import inputs_of
 
-LARGE = replace(inputs_for("imagenet100", (256, 256, 3)), size=28)
+LARGE = replace(inputs_of(DATASETS["imagenet100"], (256, 256, 3)), size=28)
 
 
 def noise(count: int, side: int = 32) -> Tensor:
@@ -64,7 +65,7 @@ def test_a_process_reads_its_share_of_every_batch(data: LabelledImages) -> None:
 
 def test_other_inputs_draw_no_parts() -> None:
     """Nor do they move the generator any further than they did before there were parts."""
-    small = inputs_for("cifar100", (32, 32, 3))
+    small = inputs_of(DATASETS["cifar100"], (32, 32, 3))
     generator, by_hand = torch.Generator().manual_seed(1), torch.Generator().manual_seed(1)
     assert Draws.make(6, small, generator).parts.shape == (0, NUMBERS)
     torch.randint(0, 9, (6, 2), generator=by_hand)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.cost import (
-    PARAMETERS,
     Machine,
     best_seconds,
     bytes_per_step,
     cache_bytes,
+    network_name,
+    parameters,
     read_speeds,
     run_seconds,
     side_by_side,
 )
 from classgrow.experiments.outline import Outline
-from classgrow.networks.catalogue import BY_KIND, build_backbone
 from classgrow.specs.spec import Spec
 
 SPEC = Spec(dataset="cifar100", method="fgp")
@@ -49,10 +51,13 @@ def test_devices_are_given_to_runs_when_there_are_more_than_runs() -> None:
     assert (four.devices_each, four.seconds) == (2, pytest.approx(run_seconds(RUN, MACHINE, 2)))
 
 
-def test_parameters_are_those_of_the_backbones() -> None:
-    for kind, count in PARAMETERS.items():
-        backbone = build_backbone(BY_KIND[kind], 1 if kind == "digits" else 3, last_relu=False)
-        assert sum(parameter.numel() for parameter in backbone.parameters()) == count
+def test_another_network_costs_in_proportion() -> None:
+    """Without a named network the preset's counts: ResNet-32. ResNet-18 has 1,800 instead of 69 megaflops."""
+    other = replace(RUN, network="resnet18")
+    assert (network_name(RUN), parameters(RUN), RUN.work()) == ("resnet32", 463_504, 69.0 * 256_000)
+    assert (network_name(other), parameters(other)) == ("resnet18", 11_176_512)
+    assert other.work(1) == pytest.approx(1800.0 * 128_000)
+    assert run_seconds(other, MACHINE) == pytest.approx(224 * 1800 / 69)
 
 
 def test_what_the_images_take() -> None:

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from classgrow.data.catalogue import load
+from classgrow.data.catalogue import DATASETS, load
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.grid import Grid, GridOutcome, GridStatus, Ledger, SilentGrid, run_grid
 from classgrow.experiments.lock import BusyError, is_locked, only_one
-from classgrow.experiments.outline import KNOWN, Outline, outline
+from classgrow.experiments.outline import Outline, outline
 from classgrow.experiments.worker import JOURNAL_FILE, Event, Job, work
 from classgrow.records.folder import FAILURE_FILE
 from classgrow.records.record import read_record, without_times
@@ -258,7 +258,8 @@ def test_outline_knows_what_the_data_say(tmp_path: Path) -> None:
     from classgrow.experiments.run import prepare
 
     train = load("digits").train
-    assert KNOWN["digits"].of_class == tuple(train.counts().tolist()) and KNOWN["digits"].shape == train.shape
+    facts = DATASETS["digits"]
+    assert facts.images_per_class == tuple(train.counts().tolist()) and facts.shape == train.shape
     for method in ("fgp", "eeil", "joint", "finetune"):
         spec = Spec(dataset="digits", method=method, epochs=2)
         run, plan = prepare(spec, tmp_path), outline(spec)
@@ -269,7 +270,8 @@ def test_outline_knows_what_the_data_say(tmp_path: Path) -> None:
 def test_known_facts_of_real_data(data_dir: Path) -> None:
     for name in ("cifar100", "mnist"):
         train = load(name, data_dir).train
-        assert KNOWN[name].of_class == tuple(train.counts().tolist()) and KNOWN[name].shape == train.shape
+        facts = DATASETS[name]
+        assert facts.images_per_class == tuple(train.counts().tolist()) and facts.shape == train.shape
 
 
 def test_job_survives_its_line(tmp_path: Path) -> None:

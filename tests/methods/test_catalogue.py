@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import classgrow.methods
+from classgrow import installed
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
 from classgrow.learner import Learner
 from classgrow.method import Method
-from classgrow.methods import build_method, catalogue
+from classgrow.methods import build_method
 from classgrow.methods.ablations import ABLATIONS
 from classgrow.methods.catalogue import METHODS
 from classgrow.methods.left_open import LEFT_OPEN
@@ -206,11 +207,11 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def register(**factories: Callable[..., Method]) -> None:
         points = [Point(name, factory) for name, factory in factories.items()]
-        monkeypatch.setattr(catalogue, "entry_points", lambda group: points if group == "classgrow.methods" else [])
-        catalogue.registered.cache_clear()
+        monkeypatch.setattr(installed, "entry_points", lambda group: points if group == "classgrow.methods" else [])
+        installed.brought_along.cache_clear()
 
     yield register
-    catalogue.registered.cache_clear()
+    installed.brought_along.cache_clear()
 
 
 def mine(strength: float = 0.1) -> Method:
@@ -239,14 +240,14 @@ def test_a_broken_package_is_told_and_disturbs_no_other_method(monkeypatch: pyte
         def load(self) -> Any:
             raise ImportError("no module named theirs")
 
-    monkeypatch.setattr(catalogue, "entry_points", lambda group: [Broken()])
-    catalogue.registered.cache_clear()
+    monkeypatch.setattr(installed, "entry_points", lambda group: [Broken()])
+    installed.brought_along.cache_clear()
     try:
         assert build_method("fgp").name == "fgp"
         with pytest.raises(ClassgrowError, match=r"'theirs'.*no module named theirs.*uninstall"):
             build_method("theirs")
     finally:
-        catalogue.registered.cache_clear()
+        installed.brought_along.cache_clear()
 
 
 def test_a_method_can_be_given_as_it_is() -> None:

@@ -207,17 +207,13 @@ def test_the_value_stands_in_the_identity_of_other_methods_only(
         def load(self) -> Callable[..., Method]:
             return lambda strength=0.3: replace(fgp(strength), name="mine")
 
-    monkeypatch.setattr(catalogue, "entry_points", lambda group: [Point()])
-    catalogue.registered.cache_clear()
-    try:
-        spec = Spec(dataset="digits", method="mine")
-        run = prepare(spec, tmp_path)
-        assert run.resolved.value == fingerprint(fgp(0.3)) == run.resolved.to_json()["value"]
-        assert outline(spec).identity == run.folder.name
-        ours = prepare(Spec(dataset="digits"), tmp_path).resolved
-        assert ours.value == value_of("fgp", fgp(7.0)) == "" and "value" not in ours.to_json()
-    finally:
-        catalogue.registered.cache_clear()
+    monkeypatch.setattr(catalogue, "brought_along", lambda group: {"mine": Point()})
+    spec = Spec(dataset="digits", method="mine")
+    run = prepare(spec, tmp_path)
+    assert run.resolved.value == fingerprint(fgp(0.3)) == run.resolved.to_json()["value"]
+    assert outline(spec).identity == run.folder.name
+    ours = prepare(Spec(dataset="digits"), tmp_path).resolved
+    assert ours.value == value_of("fgp", fgp(7.0)) == "" and "value" not in ours.to_json()
 
 
 def test_another_value_is_another_run() -> None:

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from classgrow.errors import ClassgrowError
-from classgrow.networks.catalogue import build_backbone
+from classgrow.networks.catalogue import NETWORKS, build_backbone
 from classgrow.networks.network import Network
 from classgrow.networks.resnet_cifar import BasicBlock, PaddedShortcut, projected_shortcut, resnet32
 from classgrow.networks.small import SmallNet
@@ -108,3 +108,11 @@ def test_network_is_backbone_and_head() -> None:
     out = network(images)
     assert out.logits.shape == (2, 3)
     assert torch.equal(out.features, network.backbone(images))
+
+
+@pytest.mark.parametrize(("name", "channels"), [("small", 1), ("resnet32", 3), ("resnet18", 3)])
+def test_what_is_said_of_a_network_is_true_of_it(name: str, channels: int) -> None:
+    facts, backbone = NETWORKS[name], build_backbone(name, channels, last_relu=False)
+    assert (facts.name, backbone.features) == (name, facts.features)
+    assert sum(parameter.numel() for parameter in backbone.parameters()) == facts.parameters
+    assert backbone.eval()(torch.zeros(1, channels, 32, 32)).shape == (1, facts.features)

@@ -7,8 +7,9 @@ import math
 import pytest
 import torch
 
-from classgrow.networks.catalogue import BY_KIND, build_backbone
+from classgrow.networks.catalogue import build_backbone
 from classgrow.networks.resnet_imagenet import BasicBlock, ImagenetResNet, resnet18
+from classgrow.presets import PRESETS
 
 
 def torchvision_names() -> list[str]:
@@ -54,7 +55,7 @@ def test_convolutions_start_kaiming_fan_out() -> None:
 
 @pytest.mark.parametrize("last_relu", [False, True])
 def test_features_are_negative_only_without_the_last_relu(last_relu: bool) -> None:
-    network = build_backbone(BY_KIND["imagenet"], 3, last_relu)
+    network = build_backbone(PRESETS["imagenet"].network, 3, last_relu)
     assert isinstance(network, ImagenetResNet)
     torch.nn.init.ones_(network.layer4[1].bn2.weight)
     features = network.train()(torch.randn(2, 3, 84, 84))

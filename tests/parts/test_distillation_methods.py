@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from classgrow.data.catalogue import DATASETS
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.loop import Training
 from classgrow.engine.runtime import Execution, Runtime
@@ -26,7 +27,8 @@ from classgrow.parts.distillation import (
 from classgrow.parts.heads import CosineHead
 from classgrow.parts.objective import Composable
 from classgrow.parts.scales import new_share, old_share, per_class, sqrt_old_over_new
-from classgrow.recipes import inputs_for, recipe_for
+from classgrow.recipes import recipe_for
+from classgrow.specs.training import inputs_of
 from classgrow.views import BatchView, ClassCounts, Outputs
 
 MakeView = Callable[..., BatchView]
@@ -194,7 +196,7 @@ def test_a_batch_without_anchors_costs_nothing_and_is_a_number(make_view: MakeVi
         objective=MarginRanking(),
         schedule=recipe_for("lucir", "digits").later,
         recipe=recipe_for("lucir", "digits"),
-        inputs=inputs_for("digits", (8, 8, 1)),
+        inputs=inputs_of(DATASETS["digits"], (8, 8, 1)),
         counts=ClassCounts(1, 2),
         blocks=(1, 2),
         runtime=Runtime(Execution(threads=1)),

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from classgrow.data.labelled import ClassLabel, LabelledImages
 from classgrow.engine.runtime import Execution, Runtime
+from classgrow.inputs import Inputs
 from classgrow.memory import Budget, Memory
 from classgrow.networks.network import Network
 from classgrow.parts.heads import Head, LinearHead
-from classgrow.recipes import Inputs, recipe_for
+from classgrow.recipes import recipe_for
 from classgrow.state import State, frozen_copy
 from classgrow.steps import Phase
 

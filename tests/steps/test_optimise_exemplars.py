@@ -15,6 +15,7 @@ from torch.nn import functional
 from classgrow.data.labelled import ArrayStore
 from classgrow.engine.augment import plain
 from classgrow.engine.runtime import Execution
+from classgrow.inputs import Inputs
 from classgrow.learner import Learner
 from classgrow.memory import Budget
 from classgrow.methods.mnemonics import mnemonics
@@ -23,7 +24,6 @@ from classgrow.networks.small import SmallNet
 from classgrow.parts.classification import CrossEntropy
 from classgrow.parts.heads import CosineHead, LinearHead
 from classgrow.parts.selection import herding
-from classgrow.recipes import Inputs
 from classgrow.seeds import seeded
 from classgrow.steps import Grow, OptimiseExemplars, Remember, Train
 from classgrow.steps.optimise_exemplars import Moments, plain_range

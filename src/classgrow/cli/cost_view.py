@@ -9,18 +9,18 @@ from classgrow.cli.grid_view import duration
 from classgrow.cli.tables import DASH, Table
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.cost import (
-    PARAMETERS,
     Machine,
     batch_size,
     best_seconds,
     bytes_per_step,
     cache_bytes,
+    network_name,
+    parameters,
     read_speeds,
     run_seconds,
 )
 from classgrow.experiments.estimate import speeds
 from classgrow.experiments.outline import Outline, outline
-from classgrow.networks.catalogue import BY_KIND
 from classgrow.specs.paper import Item, specs_of
 from classgrow.specs.reduction import Reduction
 
@@ -45,9 +45,9 @@ def cost_tables(
     every = list({run.identity: run for runs in by_item.values() for run in runs}.values())
     if not every:
         raise ClassgrowError("There are no runs to estimate: these items need none, or not on this data set.")
-    kinds = dict.fromkeys(run.kind for run in every)
+    presets = dict.fromkeys(run.preset for run in every)
     rates = (
-        read_speeds(images_per_second) if images_per_second else {k: 1 / s for k, s in speeds(kinds, output).items()}
+        read_speeds(images_per_second) if images_per_second else {k: 1 / s for k, s in speeds(presets, output).items()}
     )
     machine = Machine(rates, wire)
 
@@ -64,7 +64,7 @@ def cost_tables(
         footer=(("together, shared runs counted once", *cells(every)),) if every else (),
         title=f"Training time of the paper, {reduction.words()}",
         notes=(
-            f"A device takes {', '.join(f'{rates[kind]:,.0f} images/s ({kind})' for kind in kinds)} with a teacher, "
+            f"A device takes {', '.join(f'{rates[one]:,.0f} images/s ({one})' for one in presets)} with a teacher, "
             f"{whose}; the wire {wire:g} GB/s. Runs stand side by side, one a device; (2 each): it is quicker to give "
             "every run so many. Choosing exemplars and testing come on top.",
         ),
@@ -81,10 +81,10 @@ def _parts_table(runs: Sequence[Outline], machine: Machine, counts: Sequence[int
         stored = cache_bytes(dataset)
         rows.append(
             (
-                f"{dataset} ({BY_KIND[longest.kind]})",
-                f"{PARAMETERS[longest.kind]:,}",
+                f"{dataset} ({network_name(longest)})",
+                f"{parameters(longest):,}",
                 str(batch_size(longest)),
-                f"{bytes_per_step(PARAMETERS[longest.kind], most) / 1e6:.1f} MB" if most > 1 else DASH,
+                f"{bytes_per_step(parameters(longest), most) / 1e6:.1f} MB" if most > 1 else DASH,
                 DASH if stored is None else f"{stored / 1e9:.1f} GB",
                 longest.spec.method,
                 *(duration(run_seconds(longest, machine, count)) for count in counts),

@@ -81,7 +81,7 @@ def items_table(items: Sequence[Item], reduction: Reduction, output: Path) -> Ta
     by_item = {item.name: [outline(spec) for spec in _specs(item, reduction)] for item in items}
     every = {run.identity: run for runs in by_item.values() for run in runs}
     done = {name: _phases_done(run, output) for name, run in every.items()}
-    speed = speeds([run.kind for run in every.values()], output)
+    speed = speeds([run.preset for run in every.values()], output)
 
     def cells(runs: Sequence[Outline]) -> tuple[str, ...]:
         finished = sum(done[run.identity] >= run.phases for run in runs)

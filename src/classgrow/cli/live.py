@@ -82,7 +82,7 @@ class LiveRun:
 
     def ready(self, run: Run, record: Record) -> None:
         """A run begins, or goes on."""
-        from classgrow.experiments.plan import planned_images
+        from classgrow.experiments.plan import network_of, planned_images
 
         done, execution = len(record.phases), record.execution
         self.name, self.phases, self.plan = record.method.name, run.phases, planned_images(run)
@@ -91,6 +91,7 @@ class LiveRun:
         if execution.processes > 1:
             how = how.replace(", ", f", {execution.processes} processes with ") + " each"
         begun = f", going on after {done} of {run.phases} phases" if done else ""
+        how = f"preset {run.resolved.kind} ({network_of(run.resolved).name}), {how}"
         self.say(f"{self.name} on {run.spec.dataset}, seed {run.spec.seed}, {how}{begun}: {record.method.formula}")
 
     def after_phase(self, record: Record) -> None:

@@ -58,7 +58,7 @@ def paper(
     """Run what is missing of the paper's tables and figures. What was done before, by whomever, is not done again."""
     from classgrow.cli.grid_view import items_table
     from classgrow.cli.printing import print_table
-    from classgrow.data.catalogue import given_folder
+    from classgrow.data.place import given_folder
     from classgrow.experiments.outline import outline
     from classgrow.specs.paper import all_specs, words_for
 

@@ -27,6 +27,13 @@ def run(
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="cifar100 (default), digits, mnist, ...")] = None,
     method: Annotated[str | None, typer.Option(help="A name that `classgrow methods` lists; default fgp.")] = None,
+    rule: Annotated[str | None, typer.Option(help="The rule that answers; default: the method's own.")] = None,
+    network: Annotated[
+        str | None, typer.Option(help="small, resnet32, resnet18 or an installed one; default: the preset's.")
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="digits, cifar or imagenet: network and recipe; default: by image size.")
+    ] = None,
     memory: Annotated[int | None, typer.Option(help="Exemplars in total; default: the paper's.")] = None,
     memory_per_class: Annotated[int | None, typer.Option(help="Exemplars of each class, instead of --memory.")] = None,
     first: Annotated[int | None, typer.Option(help="Classes of the first phase.")] = None,
@@ -63,6 +70,9 @@ def run(
     settings = {
         "dataset": dataset,
         "method": method,
+        "rule": rule,
+        "network": network,
+        "preset": preset,
         "memory": memory,
         "memory_per_class": memory_per_class,
         "first": first,

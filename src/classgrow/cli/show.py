@@ -112,6 +112,7 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
             f"{resolved['dataset']}, classes per phase {sizes_text(record.phase_sizes)}, class order "
             f"{order_name(record)}, seed {record.seed}",
         ),
+        ("network", network_text(resolved)),
         ("memory", memory_text(resolved)),
         (
             "recipe",
@@ -130,6 +131,13 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
         ("time", f"{clock_text(seconds)} (started {record.started})"),
         ("repeat", repeat_command(record) or "not by this version: it does not know all settings"),
     ]
+
+
+def network_text(resolved: dict[str, Any]) -> str:
+    from classgrow.presets import PRESETS
+
+    preset = PRESETS[resolved["kind"]]
+    return f"{resolved.get('network') or preset.network} (preset {preset.name})"
 
 
 def sizes_text(sizes: list[int]) -> str:

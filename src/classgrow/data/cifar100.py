@@ -6,12 +6,21 @@ import hashlib
 import io
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classgrow.data.labelled import ClassLabel, Dataset, LabelledImages
+from classgrow.data.facts import DatasetFacts, PaperProtocol
+from classgrow.data.place import given_folder
 from classgrow.errors import ClassgrowError
+from classgrow.presets import CIFAR_COLOURS
+from classgrow.progress import Progress
+
+if TYPE_CHECKING:
+    from classgrow.data.labelled import ClassLabel, Dataset, LabelledImages
+
+ADDRESS = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
+ARCHIVE_MD5 = "eb9058c3a382ffc7106e4002c42a8d85"
 
 FOLDER = "cifar-100-python"
 MD5 = {
@@ -24,6 +33,8 @@ ALLOWED = {("numpy.core.multiarray", "_reconstruct"), ("numpy", "ndarray"), ("nu
 
 def load_cifar100(data_dir: Path) -> Dataset:
     """50,000 and 10,000 images of 32 by 32 in colour, the 100 fine classes under their own ids and names."""
+    from classgrow.data.labelled import ClassLabel, Dataset
+
     folder = _folder(data_dir)
     contents = {name: _checked_bytes(folder / name) for name in MD5}
     names = [name.decode() for name in _unpickled(contents.pop("meta"))[b"fine_label_names"]]
@@ -71,8 +82,55 @@ def _unpickled(content: bytes) -> dict[bytes, Any]:
 
 
 def _images(content: bytes, classes: tuple[ClassLabel, ...]) -> LabelledImages:
+    from classgrow.data.labelled import LabelledImages
+
     batch = _unpickled(content)
     planes = batch[b"data"].reshape(-1, 3, 32, 32)  # a row is all red, then all green, then all blue pixels
     return LabelledImages.from_arrays(
         np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), batch[b"fine_labels"], classes
     )
+
+
+def _downloaded() -> Path:
+    """The folder of the unpacked archive in the user's cache; downloaded (169 MB) the first time only."""
+    import pooch
+
+    cache = Path(pooch.os_cache("classgrow"))
+    members = [f"{FOLDER}/{name}" for name in MD5]
+    try:
+        pooch.retrieve(
+            ADDRESS,
+            known_hash=f"md5:{ARCHIVE_MD5}",
+            path=cache,
+            fname="cifar-100-python.tar.gz",
+            processor=pooch.Untar(members=members, extract_dir="cifar100"),
+        )
+    except (OSError, ValueError) as problem:  # no network, no disk; or not the file we know
+        raise ClassgrowError(
+            f"CIFAR-100 could not be downloaded from {ADDRESS} ({_first_line(problem)}): "
+            "fetch it yourself, unpack it and name the folder with --data."
+        ) from problem
+    return cache / "cifar100"
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).splitlines() or [type(problem).__name__])[0]
+
+
+def _load(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
+    return load_cifar100(given_folder(data_dir) or _downloaded())
+
+
+CIFAR100 = DatasetFacts(
+    "cifar100",
+    _load,
+    title="CIFAR-100",
+    shape=(32, 32, 3),
+    images_per_class=(500,) * 100,
+    statistics=CIFAR_COLOURS,
+    preset="cifar",
+    protocol=PaperProtocol(memory=2000, first=10, step=10, order="0"),
+    published=True,
+    test_images=10_000,
+    image_bytes=32 * 32 * 3,
+)

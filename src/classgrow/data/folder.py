@@ -7,16 +7,18 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from classgrow.data.cache import SHORT_SIDE, Cache, Source
-from classgrow.data.cache_build import cached
-from classgrow.data.labelled import ClassLabel, Dataset, LabelledImages
-from classgrow.data.stored import StoredImages
+from classgrow.data.facts import DatasetFacts
+from classgrow.data.place import needed_folder
 from classgrow.errors import ClassgrowError
 from classgrow.progress import Progress, Silent
+
+if TYPE_CHECKING:
+    from classgrow.data.labelled import ClassLabel, Dataset, LabelledImages
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
 TRAIN, TESTS = "train", ("val", "test", "validation")
@@ -147,6 +149,9 @@ def dataset_from(
     progress: Progress,
 ) -> Dataset:
     """A data set of these classes (label k is `classes[k]`), through the image cache. `readable` renames classes."""
+    from classgrow.data.cache_build import cached
+    from classgrow.data.labelled import ClassLabel, Dataset
+
     for title, listing in (("train", splits.train), ("test", splits.test)):
         if strict and listing.strangers:
             raise ClassgrowError(
@@ -180,6 +185,11 @@ def fingerprint(splits: Splits) -> str:
 def _view(
     title: str, listing: Listing, cache: Cache, side: int, place: Mapping[str, int], labels: tuple[ClassLabel, ...]
 ) -> LabelledImages:
+    import torch
+
+    from classgrow.data.labelled import LabelledImages
+    from classgrow.data.stored import StoredImages
+
     strange = next((known for known in listing.classes if known not in place), None)
     if strange is not None:
         raise ClassgrowError(
@@ -215,3 +225,11 @@ def listed(names: Sequence[str], most: int = NAMED) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     shown = [name.encode("utf-8", "backslashreplace").decode() for name in names[:most]]  # not all are UTF-8
     return ", ".join(shown) + more
+
+
+def _load(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
+    root = needed_folder(data_dir, "The data set folder", "train and val, a folder for every class in each,")
+    return load_folder(root, FOLDER.name, strict=strict, progress=progress)
+
+
+FOLDER = DatasetFacts("folder", _load)

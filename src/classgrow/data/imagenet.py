@@ -7,17 +7,22 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from classgrow.data.cache import SHORT_SIDE
+from classgrow.data.facts import DatasetFacts, PaperProtocol
 from classgrow.data.folder import Splits, dataset_from, list_split, list_splits, listed, split_folders
-from classgrow.data.labelled import Dataset
+from classgrow.data.place import needed_folder
 from classgrow.data.validation_list import WNID, list_flat
 from classgrow.errors import ClassgrowError
+from classgrow.presets import IMAGENET_COLOURS
 from classgrow.progress import Progress, Silent
 
-IMAGENET100, MINI = "imagenet100", "mini-imagenet"
+if TYPE_CHECKING:
+    from classgrow.data.labelled import Dataset
+
 PLACES = ("", "imagenet100", "imagenet", "ILSVRC2012", "ILSVRC/Data/CLS-LOC")
 MINI_SIDE = 84
 MINI_CLASSES = 100
@@ -57,19 +62,19 @@ def load_imagenet100(data_dir: Path, *, strict: bool = False, progress: Progress
     splits = imagenet_splits(find_imagenet(data_dir), published_subset())
     refuse_missing(splits, data_dir)
     wnids = published_subset()
-    return dataset_from(IMAGENET100, splits, wnids, class_names(wnids), SHORT_SIDE, strict, progress or Silent())
+    return dataset_from(IMAGENET100.name, splits, wnids, class_names(wnids), SHORT_SIDE, strict, progress or Silent())
 
 
 def load_mini_imagenet(data_dir: Path, *, strict: bool = False, progress: Progress | None = None) -> Dataset:
     """The 100 classes of mini-ImageNet, 84-pixel squares: the images as they are."""
-    root = data_dir / MINI if (data_dir / MINI).is_dir() else data_dir
+    root = data_dir / MINI_IMAGENET.name if (data_dir / MINI_IMAGENET.name).is_dir() else data_dir
     splits = list_splits(root)
     wnids = sorted(splits.train.counts())
     if len(wnids) != MINI_CLASSES:
         raise ClassgrowError(
             f"mini-ImageNet has {MINI_CLASSES} classes and {root} holds {len(wnids)}: name its folder with --data."
         )
-    return dataset_from(MINI, splits, wnids, class_names(wnids), MINI_SIDE, strict, progress or Silent())
+    return dataset_from(MINI_IMAGENET.name, splits, wnids, class_names(wnids), MINI_SIDE, strict, progress or Silent())
 
 
 def find_imagenet(data_dir: Path) -> Path:
@@ -99,3 +104,39 @@ def refuse_missing(splits: Splits, data_dir: Path) -> None:
                 f"{data_dir} lacks {len(missing)} of the 100 classes of ImageNet-100 in {title} ({listed(missing)}): "
                 "add them; for other classes use the data set folder, or mini-imagenet."
             )
+
+
+def _load_100(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
+    folder = needed_folder(data_dir, "ImageNet-100", "ImageNet's train and val")
+    return load_imagenet100(folder, strict=strict, progress=progress)
+
+
+def _load_mini(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
+    folder = needed_folder(data_dir, "mini-ImageNet", "its train and val")
+    return load_mini_imagenet(folder, strict=strict, progress=progress)
+
+
+_PROTOCOL = PaperProtocol(memory=2000, first=10, step=10, order="0")
+IMAGENET100 = DatasetFacts(
+    "imagenet100",
+    _load_100,
+    title="ImageNet-100",
+    shape=(SHORT_SIDE, SHORT_SIDE, 3),
+    # 1,300 for most of the 100 classes, a few hundred fewer for some; 1,286 on the average of all of ImageNet
+    images_per_class=(1286,) * 100,
+    statistics=IMAGENET_COLOURS,
+    preset="imagenet",
+    protocol=_PROTOCOL,
+    published=True,
+    test_images=5_000,
+    image_bytes=256 * 341 * 3,  # ImageNet's usual 500 x 375 pixels with a short side of 256
+)
+MINI_IMAGENET = DatasetFacts(
+    "mini-imagenet",
+    _load_mini,
+    title="mini-ImageNet",
+    shape=(MINI_SIDE, MINI_SIDE, 3),
+    statistics=IMAGENET_COLOURS,
+    preset="imagenet",
+    protocol=_PROTOCOL,
+)

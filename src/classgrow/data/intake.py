@@ -12,16 +12,16 @@ from torch import Tensor
 
 from classgrow.data.images import as_images
 from classgrow.errors import ClassgrowError
-from classgrow.recipes import Inputs, inputs_for, kept_side, kind_for
+from classgrow.inputs import Inputs, Shape, kept_side
 
 Name = str | int
 
 
-def first_inputs(images: Any) -> Inputs:
-    """How images enter the network, chosen by the first of them."""
+def first_shape(images: Any) -> Shape:
+    """Height, width and channels of the first of them, by which the others are made fit."""
     first = as_images(images[:1] if _is_list(images) and len(images) else images)
     height, width, channels = (int(number) for number in first.shape[1:])
-    return inputs_for(kind_for(min(height, width)), (height, width, channels))
+    return height, width, channels
 
 
 def listed(images: Any) -> Any:

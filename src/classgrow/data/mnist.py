@@ -5,11 +5,17 @@ from __future__ import annotations
 import gzip
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classgrow.data.labelled import Dataset, LabelledImages
+from classgrow.data.facts import DatasetFacts, PaperProtocol
+from classgrow.data.place import needed_folder
 from classgrow.errors import ClassgrowError
+from classgrow.progress import Progress
+
+if TYPE_CHECKING:
+    from classgrow.data.labelled import Dataset, LabelledImages
 
 FILES = {
     "train": ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"),
@@ -20,6 +26,8 @@ IMAGE_SHAPE = (28, 28)
 
 def load_mnist(data_dir: Path) -> Dataset:
     """60,000 and 10,000 greyscale images of 28 by 28, classes "0" to "9"."""
+    from classgrow.data.labelled import Dataset
+
     folder = _folder(data_dir)
     return Dataset("mnist", train=_images(folder, "train"), test=_images(folder, "test"))
 
@@ -40,6 +48,8 @@ def _folder(data_dir: Path) -> Path:
 
 
 def _images(folder: Path, part: str) -> LabelledImages:
+    from classgrow.data.labelled import LabelledImages
+
     image_file, label_file = (folder / name for name in FILES[part])
     pixels, labels = _read_idx(image_file, dimensions=3), _read_idx(label_file, dimensions=1)
     if pixels.shape[1:] != IMAGE_SHAPE:
@@ -68,3 +78,22 @@ def _read_idx(path: Path, dimensions: int) -> np.ndarray:
 
 def _broken(path: Path, what: str) -> ClassgrowError:
     return ClassgrowError(f"The MNIST file {path} is broken ({what}): download it again.")
+
+
+def _load(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:
+    return load_mnist(needed_folder(data_dir, "MNIST", "MNIST/raw"))
+
+
+MNIST = DatasetFacts(
+    "mnist",
+    _load,
+    title="MNIST",
+    shape=(28, 28, 1),
+    images_per_class=(5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949),
+    statistics=((0.1307,), (0.3081,)),
+    preset="cifar",
+    protocol=PaperProtocol(memory=200, first=2, step=2, order="natural"),
+    published=True,
+    test_images=10_000,
+    image_bytes=28 * 28,
+)

@@ -12,8 +12,8 @@ from classgrow.data.decode import BrokenImageError, decode
 from classgrow.data.folder import NAMED, Listing, Splits, list_splits, listed
 from classgrow.data.imagenet import (
     IMAGENET100,
-    MINI,
     MINI_CLASSES,
+    MINI_IMAGENET,
     find_imagenet,
     imagenet_splits,
     published_subset,
@@ -22,7 +22,8 @@ from classgrow.data.threads import ahead, shared_pool, thread_count
 from classgrow.errors import ClassgrowError
 from classgrow.progress import Progress, Silent
 
-INSPECTED = (IMAGENET100, MINI, "folder")
+MINI = MINI_IMAGENET.name
+INSPECTED = (IMAGENET100.name, MINI, "folder")
 GLANCE = 32
 """Short side in pixels for a check alone: JPEGs are then decoded at 1/8 of their size, all of their bytes read."""
 
@@ -96,7 +97,7 @@ class DataReport:
 
 
 def inspect(
-    folder: Path, dataset: str = IMAGENET100, *, thorough: bool = True, progress: Progress | None = None
+    folder: Path, dataset: str = IMAGENET100.name, *, thorough: bool = True, progress: Progress | None = None
 ) -> DataReport:
     """Look through `folder` as `dataset` ("imagenet100", "mini-imagenet" or "folder") would be loaded from it.
 
@@ -122,7 +123,7 @@ def inspect(
 
 
 def _listing(folder: Path, dataset: str) -> tuple[Path, Splits, tuple[str, ...]]:
-    if dataset == IMAGENET100:
+    if dataset == IMAGENET100.name:
         root = find_imagenet(folder)
         return root, imagenet_splits(root, published_subset()), published_subset()
     root = folder / MINI if dataset == MINI and (folder / MINI).is_dir() else folder

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from classgrow.data.crops import NUMBERS
 from classgrow.data.threads import over_slices
-from classgrow.recipes import Inputs
+from classgrow.inputs import Inputs
 
 
 @dataclass(frozen=True)

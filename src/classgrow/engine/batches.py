@@ -12,7 +12,7 @@ from classgrow.data.labelled import LabelledImages
 from classgrow.data.threads import ahead
 from classgrow.engine.augment import Draws, augment
 from classgrow.engine.runtime import Runtime
-from classgrow.recipes import Inputs
+from classgrow.inputs import Inputs
 
 READ_AHEAD = 2
 """Batches that are read while the network still learns from an earlier one."""

@@ -14,9 +14,6 @@ from torch import Tensor, nn
 
 Compile = Literal["auto", "on", "off"]
 
-REPAID_AFTER = {"resnet32": 100_000, "resnet18": 60_000}
-"""Training images from which compiling saves more than twice its warm-up (half a minute or so); absent: never."""
-
 
 def compiler() -> str | None:
     """The C++ compiler that PyTorch builds CPU code with, if it is there and works."""
@@ -39,9 +36,15 @@ def compiler_found() -> bool:
     return compiler() is not None
 
 
-def decide_compile(wish: Compile, backbone: str, planned_images: int, device: str) -> tuple[bool, str | None]:
-    """Whether to compile, and one line to tell where a wish cannot be met. Decided once per run and stored."""
-    wanted = wish == "on" or (wish == "auto" and planned_images >= REPAID_AFTER.get(backbone, planned_images + 1))
+def decide_compile(
+    wish: Compile, repaid_after: int | None, planned_images: int, device: str
+) -> tuple[bool, str | None]:
+    """Whether to compile, and one line to tell where a wish cannot be met. Decided once per run and stored.
+
+    `repaid_after`: training images from which compiling pays (half a minute or so of warm-up, twice); None: never.
+    """
+    pays = repaid_after is not None and planned_images >= repaid_after
+    wanted = wish == "on" or (wish == "auto" and pays)
     if wanted and device == "cpu" and not compiler_found():
         return False, "No working C++ compiler was found, so the run is not compiled; install g++ to make it faster."
     return wanted and device != "mps", None

@@ -11,9 +11,9 @@ from torch import Tensor
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.augment import plain
 from classgrow.engine.runtime import Runtime
+from classgrow.inputs import Inputs
 from classgrow.networks.fused import for_evaluation
 from classgrow.networks.network import Network
-from classgrow.recipes import Inputs
 from classgrow.views import Outputs
 
 BATCH = 256

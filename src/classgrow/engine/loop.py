@@ -17,9 +17,10 @@ from classgrow.data.labelled import LabelledImages
 from classgrow.engine.batches import batch_count, training_batches
 from classgrow.engine.runtime import Runtime
 from classgrow.errors import ClassgrowError
+from classgrow.inputs import Inputs
 from classgrow.networks.network import Network
 from classgrow.progress import Progress
-from classgrow.recipes import Inputs, Recipe, Schedule
+from classgrow.recipes import Recipe, Schedule
 from classgrow.seeds import generator
 from classgrow.views import BatchView, ClassCounts, Outputs
 

@@ -11,17 +11,15 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from classgrow.data.catalogue import DATASETS
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.estimate import training_seconds
-from classgrow.experiments.outline import KNOWN, MEGAFLOPS, Outline
+from classgrow.experiments.outline import Outline, megaflops
 from classgrow.methods import build_method
-from classgrow.recipes import Kind, recipe_for
+from classgrow.networks.catalogue import NETWORKS
+from classgrow.presets import PRESETS, PresetName
+from classgrow.recipes import recipe_for
 
-PARAMETERS: dict[Kind, int] = {"digits": 18_800, "cifar": 463_504, "imagenet": 11_176_512}
-"""Of each kind's backbone; a head of 100 classes adds 6,400 (ResNet-32) or 51,200 (ResNet-18)."""
-TEST_IMAGES = {"cifar100": 10_000, "imagenet100": 5_000}
-IMAGE_BYTES = {"cifar100": 32 * 32 * 3, "imagenet100": 256 * 341 * 3}
-"""In memory (CIFAR) or in the image cache: ImageNet's usual 500 x 375 pixels with a short side of 256."""
 WIRE = 10.0
 """Gigabytes a second between devices, unless given: PCIe or a fast network."""
 
@@ -30,7 +28,7 @@ WIRE = 10.0
 class Machine:
     """Devices of one kind: images a second in a training step with a teacher, and the wire between two of them."""
 
-    images_per_second: Mapping[Kind, float]
+    images_per_second: Mapping[PresetName, float]
     gigabytes_per_second: float = WIRE
 
 
@@ -42,20 +40,30 @@ class Duration:
     devices_each: int
 
 
+def network_name(run: Outline) -> str:
+    return run.network or PRESETS[run.preset].network
+
+
+def parameters(run: Outline) -> int:
+    """Of the run's backbone; a head of 100 classes adds 6,400 (ResNet-32) or 51,200 (ResNet-18)."""
+    known = NETWORKS[network_name(run)].parameters
+    return known if known is not None else NETWORKS[PRESETS[run.preset].network].parameters or 0
+
+
 def bytes_per_step(parameters: int, devices: int) -> float:
     """What each device sends in one ring all-reduce of the gradients."""
     return 4 * parameters * 2 * (devices - 1) / devices
 
 
 def batch_size(run: Outline) -> int:
-    return recipe_for(build_method(run.spec.method).recipe, run.kind).batch_size
+    return recipe_for(build_method(run.spec.method).recipe, run.preset).batch_size
 
 
 def run_seconds(run: Outline, machine: Machine, devices: int = 1) -> float:
     """The training of one run on so many devices."""
-    computing = training_seconds(run, {run.kind: 1 / machine.images_per_second[run.kind]}) / devices
+    computing = training_seconds(run, {run.preset: 1 / machine.images_per_second[run.preset]}) / devices
     steps = sum(run.images) / batch_size(run)
-    return computing + steps * bytes_per_step(PARAMETERS[run.kind], devices) / (machine.gigabytes_per_second * 1e9)
+    return computing + steps * bytes_per_step(parameters(run), devices) / (machine.gigabytes_per_second * 1e9)
 
 
 def best_seconds(runs: Sequence[Outline], machine: Machine, devices: int) -> Duration:
@@ -80,12 +88,11 @@ def side_by_side(seconds: Iterable[float], places: int) -> float:
 
 def cache_bytes(dataset: str) -> int | None:
     """About what the images of a data set take, once for all runs; None for data nobody knows."""
-    if dataset not in IMAGE_BYTES:
-        return None
-    return (sum(KNOWN[dataset].of_class) + TEST_IMAGES[dataset]) * IMAGE_BYTES[dataset]
+    facts = DATASETS.get(dataset)
+    return facts.stored_bytes if facts else None
 
 
-def read_speeds(text: str) -> dict[Kind, float]:
+def read_speeds(text: str) -> dict[PresetName, float]:
     """ "2000" (CIFAR; others in proportion to their multiplications) or "cifar=2000,imagenet=300"."""
     given: dict[str, float] = {}
     for word in text.split(","):
@@ -94,13 +101,13 @@ def read_speeds(text: str) -> dict[Kind, float]:
             speed = float(value)
         except ValueError:
             speed = 0.0
-        kind = name.strip() or "cifar"
-        given[kind] = speed if kind not in given else 0.0  # said twice: which of them is meant?
-    kinds: tuple[Kind, ...] = ("digits", "cifar", "imagenet")
-    if not given or not given.keys() <= set(kinds) or not all(1e-3 <= value <= 1e9 for value in given.values()):
+        preset = name.strip() or "cifar"
+        given[preset] = speed if preset not in given else 0.0  # said twice: which of them is meant?
+    if not given or not given.keys() <= PRESETS.keys() or not all(1e-3 <= value <= 1e9 for value in given.values()):
         raise ClassgrowError(
             f"--images-per-second {text!r} cannot be read: give 2000 (CIFAR), or cifar=2000,imagenet=300."
         )
-    known, speed = next((kind, given[kind]) for kind in ("cifar", "imagenet", "digits") if kind in given)
-    work: Mapping[str, float] = {kind: MEGAFLOPS[kind] for kind in kinds}
-    return {kind: given.get(kind, speed * work[known] / work[kind]) for kind in kinds}
+    order: tuple[PresetName, ...] = ("cifar", "imagenet", "digits")
+    known = next(preset for preset in order if preset in given)
+    work = given[known] * megaflops(known)
+    return {preset: given.get(preset, work / megaflops(preset)) for preset in PRESETS}

@@ -6,48 +6,37 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from classgrow.data.catalogue import load
-from classgrow.experiments.plan import training_images
-from classgrow.methods import METHODS, build_method
-from classgrow.methods.fingerprint import value_of
-from classgrow.methods.options import options_of
-from classgrow.recipes import Kind
+from classgrow.data.catalogue import DATASETS, load
+from classgrow.experiments.plan import resolved_for, training_images
+from classgrow.inputs import Shape
+from classgrow.networks.catalogue import NETWORKS
+from classgrow.presets import PRESETS, PresetName
 from classgrow.records.folder import run_dir
 from classgrow.records.record import RECORD_FILE, Record, read_record
-from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run, resolve
-
-MEGAFLOPS: dict[Kind, float] = {"digits": 0.6, "cifar": 69.0, "imagenet": 1800.0}
-"""Millions of multiplications for one image through each kind's network: how runs of different kinds compare."""
+from classgrow.specs.spec import Spec, identity, phases_to_run
 
 
 @dataclass(frozen=True)
-class DataFacts:
-    """A data set from outside: image shape (H, W, C), how many training images each class has, by class id, and the
+class Outside:
+    """A data set from outside: image shape, how many training images each class has, by class id, and the
     fingerprint of a folder."""
 
-    shape: tuple[int, int, int]
+    shape: Shape
     of_class: tuple[int, ...]
     fingerprint: str = ""
 
 
-KNOWN = {
-    "cifar100": DataFacts((32, 32, 3), (500,) * 100),
-    # 1,300 for most of the 100 classes, a few hundred fewer for some; 1,286 on the average of all of ImageNet
-    "imagenet100": DataFacts((256, 256, 3), (1286,) * 100),
-    "digits": DataFacts((8, 8, 1), (134, 137, 133, 138, 136, 137, 136, 135, 131, 135)),
-    "mnist": DataFacts((28, 28, 1), (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)),
-}
-
-
 @dataclass(frozen=True)
 class Outline:
-    """A run as the grid sees it. `images`: how many its training goes over in each phase, repetitions counted."""
+    """A run as the grid sees it. `images`: how many its training goes over in each phase, repetitions counted;
+    `network`: "" for the preset's own."""
 
     spec: Spec
     identity: str
-    kind: Kind
+    preset: PresetName
     phases: int
     images: tuple[int, ...]
+    network: str = ""
 
     @property
     def label(self) -> str:
@@ -63,36 +52,40 @@ class Outline:
 
     def work(self, phases_done: int = 0) -> float:
         """Training that is left after so many phases, in millions of multiplications."""
-        return MEGAFLOPS[self.kind] * sum(self.images[phases_done:])
+        return megaflops(self.preset) * self.relative_cost * sum(self.images[phases_done:])
+
+    @property
+    def relative_cost(self) -> float:
+        """What an image costs, as a multiple of the preset's own network; 1 where nobody knows."""
+        own = NETWORKS[self.network].megaflops if self.network else None
+        return own / megaflops(self.preset) if own else 1.0
+
+
+def megaflops(preset: PresetName) -> float:
+    """Millions of multiplications for one image through the preset's network: how runs of different presets compare."""
+    return NETWORKS[PRESETS[preset].network].megaflops or 1.0
 
 
 def outline(spec: Spec, data_dir: Path | None = None) -> Outline:
     """The outline of a spec; whatever is wrong with the spec is said here. Data are read only if nobody knows them."""
-    facts = KNOWN.get(spec.dataset) or _read_facts(spec.dataset, data_dir)
-    resolved = _resolved(spec, facts)
+    data = _published(spec.dataset) or _read(spec.dataset, data_dir)
+    resolved = resolved_for(spec, len(data.of_class), data.shape, data.fingerprint)
     phases = phases_to_run(spec, resolved)
-    images = training_images(resolved, phases, [facts.of_class[number] for number in resolved.order])
-    return Outline(spec, identity(resolved), resolved.kind, phases, images)
+    images = training_images(resolved, phases, [data.of_class[number] for number in resolved.order])
+    return Outline(spec, identity(resolved), resolved.kind, phases, images, resolved.network)
 
 
-def _resolved(spec: Spec, facts: DataFacts) -> ResolvedSpec:
-    method = build_method(spec.method, **spec.options)
-    return resolve(
-        spec,
-        len(facts.of_class),
-        method.recipe,
-        facts.shape,
-        keeps_memory=method.keeps_memory,
-        own_options=options_of(METHODS.get(spec.method)),
-        data=facts.fingerprint,
-        value=value_of(spec.method, method),
-    )
+def _published(dataset: str) -> Outside | None:
+    facts = DATASETS[dataset]
+    if not (facts.published and facts.shape and facts.images_per_class):
+        return None
+    return Outside(facts.shape, facts.images_per_class)
 
 
 @cache
-def _read_facts(dataset: str, data_dir: Path | None) -> DataFacts:
+def _read(dataset: str, data_dir: Path | None) -> Outside:
     data = load(dataset, data_dir)
-    return DataFacts(data.train.shape, tuple(data.train.counts().tolist()), data.fingerprint)
+    return Outside(data.train.shape, tuple(data.train.counts().tolist()), data.fingerprint)
 
 
 def record_of(run: Outline, output: Path) -> Record | None:

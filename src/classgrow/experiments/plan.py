@@ -1,23 +1,54 @@
-"""How much training a run has before it: an estimate, for the time left."""
+"""What a run will be: its spec resolved, and an estimate of its training, for the time left."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from classgrow.inputs import Shape
 from classgrow.memory import Budget
 from classgrow.method import Method
-from classgrow.methods import build_method
-from classgrow.specs.spec import ResolvedSpec
+from classgrow.methods import METHODS, build_method
+from classgrow.methods.fingerprint import value_of
+from classgrow.methods.options import options_of
+from classgrow.networks.catalogue import NETWORKS
+from classgrow.networks.facts import NetworkFacts
+from classgrow.parts.rule_catalogue import build_rule
+from classgrow.presets import PRESETS
+from classgrow.specs.spec import ResolvedSpec, Spec, resolve
 from classgrow.steps import PhasePlan, declared
 
 if TYPE_CHECKING:
     from classgrow.experiments.run import Run
 
 
+def resolved_for(spec: Spec, classes: int, shape: Shape, fingerprint: str) -> ResolvedSpec:
+    """The spec with no gap left, for data with so many classes and images of `shape`."""
+    method = build_method(spec.method, **spec.options)
+    answering = method if spec.rule is None else method.with_rule(build_rule(spec.rule))
+    answering.check_rules()
+    return resolve(
+        spec,
+        classes,
+        method.recipe,
+        shape,
+        keeps_memory=method.keeps_memory,
+        own_options=options_of(METHODS.get(spec.method)),
+        own_rule=method.rule.name,
+        data=fingerprint,
+        value=value_of(spec.method, answering),
+    )
+
+
+def network_of(resolved: ResolvedSpec) -> NetworkFacts:
+    """The network of a resolved spec: its own, or the preset's."""
+    return NETWORKS[resolved.network or PRESETS[resolved.kind].network]
+
+
 def method_of(resolved: ResolvedSpec) -> Method:
     """The method a resolved spec names, with its options for the data set."""
-    return build_method(resolved.method, **resolved.options)
+    method = build_method(resolved.method, **resolved.options)
+    return method.with_rule(build_rule(resolved.rule)) if resolved.rule else method
 
 
 def planned_images(run: Run) -> tuple[int, ...]:

@@ -24,20 +24,17 @@ from classgrow.engine.runtime import Execution, decide
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.going_on import gone_on
 from classgrow.experiments.lock import LOCK_FILE, only_one
-from classgrow.experiments.plan import budget_of, method_of, planned_images
+from classgrow.experiments.plan import budget_of, method_of, network_of, planned_images, resolved_for
 from classgrow.learner import Learner
 from classgrow.memory import HELD_OUT, TRAIN
 from classgrow.method import Method
-from classgrow.methods import METHODS, build_method
-from classgrow.methods.fingerprint import value_of
-from classgrow.methods.options import options_of
-from classgrow.networks.catalogue import BY_KIND
+from classgrow.methods import build_method
 from classgrow.progress import Progress, Silent
 from classgrow.records import record as records
 from classgrow.records.environment import code, hardware, versions
 from classgrow.records.folder import FAILURE_FILE, make_writable, run_dir
 from classgrow.records.record import RECORD_FILE, PhaseRecord, Record, RuleResult, Seconds, read_record, write_record
-from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run, resolve
+from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run
 from classgrow.steps.phase import PhaseLog
 
 RULES: tuple[records.RuleName, ...] = ("nearest", "raw_nearest", "head")
@@ -72,20 +69,12 @@ def prepare(
     spec: Spec, output: Path, data_dir: Path | None = None, progress: Progress | None = None, strict: bool = False
 ) -> Run:
     """Load the data and fill the gaps; everything that can be wrong with a spec is said here."""
-    method = build_method(spec.method, **spec.options)
+    build_method(spec.method, **spec.options)  # what is wrong with it is said before any image is read
     dataset = load(spec.dataset, data_dir, progress, strict)
-    resolved = resolve(
-        spec,
-        len(dataset.classes),
-        method.recipe,
-        dataset.train.shape,
-        keeps_memory=method.keeps_memory,
-        own_options=options_of(METHODS.get(spec.method)),
-        data=dataset.fingerprint,
-        value=value_of(spec.method, method),
-    )
+    resolved = resolved_for(spec, len(dataset.classes), dataset.train.shape, dataset.fingerprint)
     phases_to_run(spec, resolved)
-    check_memory(method, resolved)
+    network_of(resolved)  # of another package, perhaps, and broken
+    check_memory(method_of(resolved), resolved)
     return Run(spec, resolved, dataset, Scenario(resolved.order, resolved.sizes), run_dir(output, identity(resolved)))
 
 
@@ -178,8 +167,8 @@ def check_memory(method: Method, resolved: ResolvedSpec) -> None:
 
 def chosen_execution(run: Run, execution: Execution, wish: Compile, progress: Progress) -> Execution:
     """Decides, once per run, whether the training step is compiled."""
-    backbone, images = BY_KIND[run.resolved.kind], sum(planned_images(run))
-    compiled, problem = decide_compile(wish, backbone, images, execution.device)
+    repaid_after, images = network_of(run.resolved).repaid_after, sum(planned_images(run))
+    compiled, problem = decide_compile(wish, repaid_after, images, execution.device)
     if problem:
         progress.say(problem)
     return replace(execution, compiled=compiled)
@@ -252,6 +241,8 @@ def make_learner(run: Run, record: Record, progress: Progress) -> Learner:
         memory_per_class=resolved.memory_per_class,
         recipe=resolved.recipe,
         inputs=resolved.inputs,
+        preset=resolved.kind,
+        network=resolved.network or None,
         total_classes=resolved.total_classes,
         seed=resolved.seed,
         selection=resolved.selection if resolved.selection != "herding" else None,

@@ -16,9 +16,9 @@ from classgrow.data.intake import Name
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.inference import outputs
 from classgrow.engine.runtime import Runtime
+from classgrow.inputs import Inputs
 from classgrow.memory import HELD_OUT, TRAIN
 from classgrow.parts.rules import Rule, Seen, Tensors
-from classgrow.recipes import Inputs
 from classgrow.state import State
 from classgrow.views import Outputs
 
@@ -36,7 +36,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Answers:
     """A state that is asked, and how: everything it takes to answer."""
 
     state: State

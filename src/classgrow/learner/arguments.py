@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, get_args
 import torch
 from torch import nn
 
+from classgrow.data.catalogue import DATASETS
 from classgrow.errors import ClassgrowError, nearest_name
+from classgrow.inputs import Inputs
 from classgrow.method import Method, check_rule
-from classgrow.networks.catalogue import BACKBONES
+from classgrow.networks.catalogue import NETWORKS
 from classgrow.parts.rule_catalogue import build_rule
 from classgrow.parts.rules import Rule
 from classgrow.parts.selection import SELECTIONS
-from classgrow.recipes import Inputs, Profile, Recipe
+from classgrow.presets import checked_preset
+from classgrow.recipes import Profile, Recipe
 
 if TYPE_CHECKING:
     from classgrow.learner.learner import Learner
@@ -31,7 +34,11 @@ def check_arguments(given: dict[str, Any]) -> None:
     if given["selection"] is not None:
         _check_choice("selection", given["selection"], tuple(SELECTIONS))
     if isinstance(given["network"], str):
-        _check_choice("network", given["network"], tuple(BACKBONES))
+        NETWORKS[given["network"]]  # says what is known
+    if given["preset"] is not None:
+        checked_preset(given["preset"])
+    if given["dataset"] is not None:
+        DATASETS[given["dataset"]]
     seed = given["seed"]
     if type(seed) is not int or not 0 <= seed < 2**63:
         raise ClassgrowError(f"`seed` = {seed!r} does not fit: give a whole number of at least 0.")

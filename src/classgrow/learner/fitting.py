@@ -11,10 +11,10 @@ from torch import Tensor
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.inference import features
 from classgrow.engine.runtime import Runtime
+from classgrow.inputs import Inputs
 from classgrow.memory import TRAIN
 from classgrow.networks.network import Network
 from classgrow.parts.rules import Rule, Seen
-from classgrow.recipes import Inputs
 from classgrow.state import State, digest
 
 

@@ -11,10 +11,11 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from classgrow.data.intake import Name, first_inputs, listed, names_for, sized
+from classgrow.data.intake import Name, first_shape, listed, names_for, sized
 from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError, nearest_name
+from classgrow.inputs import Inputs
 from classgrow.learner.answers import Evaluation, forget_class, probabilities
 from classgrow.learner.arguments import check_arguments, parameters_of
 from classgrow.learner.phased import PhaseLearner
@@ -22,7 +23,7 @@ from classgrow.learner.terminal import default_progress
 from classgrow.method import Method
 from classgrow.parts.rules import Rule
 from classgrow.progress import Progress
-from classgrow.recipes import Inputs, Profile, Recipe
+from classgrow.recipes import Profile, Recipe
 
 Ranking = list[tuple[Name, float]]
 """Classes with their probabilities, likeliest first."""
@@ -31,13 +32,15 @@ Ranking = list[tuple[Name, float]]
 class Learner(PhaseLearner):
     """A classifier that learns new classes as they arrive.
 
-    method         a name from the catalogue or a `Method`
-    memory         exemplars kept in total, over all classes (2000), or `memory_per_class`
-    network        None: chosen by image size; a name; or a module with an attribute `features` (a copy is trained)
-    rule           None: the method's own; a name or a `Rule` that answers instead
-    recipe         None: the method's own for that image size (`profile`, `epochs` adjust it)
-    total_classes  how many classes there will ever be, if known (iCaRL averages over them)
-    progress       None: a bar where there is a terminal or a notebook
+    - `method`: a name from the catalogue or a `Method`
+    - `memory`: exemplars kept in total, over all classes (2000), or `memory_per_class`
+    - `network`: None: the preset's; a name; or a module with an attribute `features`, of which a copy is trained
+    - `preset`: "digits", "cifar" or "imagenet": network and recipe; None: the data set's, or by image size
+    - `dataset`: the name of a known data set that the images are of: decides their normalisation
+    - `rule`: None: the method's own; a name or a `Rule` that answers instead
+    - `recipe`: None: the method's own for the preset (`profile`, `epochs` adjust it)
+    - `total_classes`: how many classes there will ever be, if known (iCaRL averages over them)
+    - `progress`: None: a bar where there is a terminal or a notebook
     """
 
     def __init__(
@@ -47,6 +50,8 @@ class Learner(PhaseLearner):
         *,
         memory_per_class: int | None = None,
         network: str | nn.Module | None = None,
+        preset: str | None = None,
+        dataset: str | None = None,
         rule: str | Rule | None = None,
         recipe: Recipe | None = None,
         inputs: Inputs | None = None,
@@ -71,7 +76,7 @@ class Learner(PhaseLearner):
         Images of known classes are learned with the exemplars at hand and compete with them for a place in memory.
         """
         images = listed(images)
-        pixels = sized(images, self.inputs if self._state else self._inputs or first_inputs(images))
+        pixels = sized(images, self.inputs if self._state else self.setup_for(first_shape(images)).inputs)
         names = names_for(labels, len(pixels))
         integers = self._check_names(names)
         known = self._state.classes if self._state else ()
@@ -115,7 +120,7 @@ class Learner(PhaseLearner):
         scores, rule = self._scores(self._unlabelled(images)), self.method.rule
         if rule.name not in self._temperatures:
             with self.runtime.active():
-                self._temperatures[rule.name] = self._asked().temperature(rule)
+                self._temperatures[rule.name] = self._answers().temperature(rule)
         return probabilities(scores, self._temperatures[rule.name]).numpy()
 
     def evaluate(self, images: Any, labels: Iterable[Name]) -> Evaluation:
@@ -180,11 +185,11 @@ class Learner(PhaseLearner):
         if self._state is not None and fixed:
             raise ClassgrowError(f"`{fixed[0]}` is settled once something was learned: make a new learner.")
         state, names = self._state, self.integer_names
-        resolved = (self._recipe, self._inputs, self.method) if state is not None else None
+        settled = (self._setup, self.method)
         Learner.__init__(self, **{**self._given, **params})
-        if resolved is not None:
+        if state is not None:
             self._state, self.integer_names = state, names
-            self._recipe, self._inputs, self.method = resolved
+            self._setup, self.method = settled
         return self
 
     def save(self, folder: Path | str) -> None:

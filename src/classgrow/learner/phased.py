@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from classgrow.checkpoint import CheckpointFile
+from classgrow.data.catalogue import DATASETS
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.runtime import Execution, Runtime
 from classgrow.errors import ClassgrowError
-from classgrow.learner.answers import Asked
+from classgrow.inputs import Inputs, Shape
+from classgrow.learner.answers import Answers
 from classgrow.learner.arguments import own_backbone, rule_of
 from classgrow.learner.fitting import fit_rules
 from classgrow.learner.phases import PhaseRun, Saved, begin_phase, save_point
 from classgrow.memory import Budget, Memory
 from classgrow.method import Method
 from classgrow.methods import build_method
-from classgrow.networks.catalogue import BY_KIND, build_backbone
+from classgrow.networks.catalogue import build_backbone
 from classgrow.networks.network import Network
 from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress
-from classgrow.recipes import Inputs, Recipe, inputs_for, kind_for, method_options, recipe_for
+from classgrow.recipes import Recipe
 from classgrow.seeds import seeded
+from classgrow.specs.training import Asked, TrainingSetup, resolve_training
 from classgrow.state import State, digest, frozen_copy
 from classgrow.steps.phase import Phase, PhaseLog
 
 MEMORY = 2000
 """Exemplars kept unless said otherwise: the paper's."""
-
-Settled = TypeVar("Settled")
 
 
 class PhaseLearner:
@@ -44,8 +45,7 @@ class PhaseLearner:
         self.progress = progress
         self.integer_names = False
         self._state: State | None = None
-        self._recipe: Recipe | None = given["recipe"]
-        self._inputs: Inputs | None = given["inputs"]
+        self._setup: TrainingSetup | None = None
         self._temperatures: dict[str, float] = {}
         self.method = self._method_for(None)
 
@@ -58,22 +58,30 @@ class PhaseLearner:
         return self._state
 
     @property
+    def setup(self) -> TrainingSetup:
+        """Preset, network, recipe, inputs and options: chosen with the first images, for good."""
+        if self._setup is None:
+            raise ClassgrowError("Nothing has been learned yet: recipe and inputs are chosen with the first images.")
+        return self._setup
+
+    @property
     def recipe(self) -> Recipe:
-        """How it trains: given, or chosen with the first images."""
-        return _settled(self._recipe)
+        """How it trains."""
+        return self.setup.recipe
 
     @property
     def inputs(self) -> Inputs:
-        """How images enter the network: given, or chosen with the first of them."""
-        return _settled(self._inputs)
+        """How images enter the network."""
+        return self.setup.inputs
 
     def config(self) -> dict[str, Any]:
         """Its settings once something was learned; a method or network that is not a name is None."""
         given = self._given
-        network = given["network"] or BY_KIND[kind_for(self.inputs.size)]
+        network = given["network"] or self.setup.network
         return {
             "method": _name(given["method"]),
             "network": _name(network),
+            "preset": self.setup.preset,
             "rule": self.method.rule.name,
             "memory": self.state.memory.budget.total,
             "memory_per_class": given["memory_per_class"],
@@ -110,7 +118,7 @@ class PhaseLearner:
         with self.runtime.active():
             return self._phase_run(data, PhaseLog(**plain["log"]), checkpoint).go(plain["step"], save_point(saved))
 
-    def restore(self, shape: tuple[int, int, int], tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
+    def restore(self, shape: Shape, tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
         """Take over the state in a checkpoint."""
         self.prepare(shape).unpack(tensors, plain["state"])
         self._temperatures = {}
@@ -125,25 +133,24 @@ class PhaseLearner:
         """Predicted positions by every rule of the method that could be fitted."""
         found: dict[str, list[Tensor]] = {}
         with self.runtime.active():
-            for slice_ in self._asked().scores(data):
+            for slice_ in self._answers().scores(data):
                 for rule, scores in slice_.items():
                     found.setdefault(rule, []).append(scores.argmax(1))
         return {rule: torch.cat(parts).cpu() for rule, parts in found.items()}
 
-    def prepare(self, shape: tuple[int, int, int]) -> State:
+    def prepare(self, shape: Shape) -> State:
         """Choose network, recipe and memory for images of this shape, once."""
         if self._state is not None:
             return self._state
-        kind, given = kind_for(shape[0]), self._given
-        self.method = self._method_for(shape)
+        given = self._given
+        self._setup = self.setup_for(shape)
+        self.method = self._method_for(self._setup)
         self.method.check_rules()
-        self._recipe = given["recipe"] or recipe_for(self.method.recipe, kind, given["profile"], given["epochs"])
-        self._inputs = given["inputs"] or inputs_for(kind, shape)
         with seeded(self.seed, "network"):
             backbone = (
-                own_backbone(given["network"], self._inputs)
+                own_backbone(given["network"], self.inputs)
                 if isinstance(given["network"], nn.Module)
-                else build_backbone(given["network"] or BY_KIND[kind], shape[2], self.method.last_relu)
+                else build_backbone(self.setup.network, shape[2], self.method.last_relu)
             )
             network = Network(backbone, self.method.head.build(int(backbone.features)))  # type: ignore[arg-type]
         network = network.to(self.runtime.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -153,11 +160,25 @@ class PhaseLearner:
 
     # --- details ---------------------------------------------------------------------------------------------------
 
-    def _method_for(self, shape: tuple[int, int, int] | None) -> Method:
-        """The method with what was asked of it; images of a certain shape may bring options of their own."""
+    def setup_for(self, shape: Shape) -> TrainingSetup:
+        """How images of this shape are learned: the same resolution as that of `classgrow run`."""
+        given = self._given
+        asked = Asked(
+            preset=given["preset"],
+            network=_name(given["network"]),
+            profile=given["profile"],
+            epochs=given["epochs"],
+            recipe=given["recipe"],
+            inputs=given["inputs"],
+        )
+        data = DATASETS[given["dataset"]] if given["dataset"] is not None else None
+        return resolve_training(asked, data, shape, _name(given["method"]) or "", self.method.recipe)
+
+    def _method_for(self, setup: TrainingSetup | None) -> Method:
+        """The method with what was asked of it; a preset may bring options of its own."""
         method, rule, selection = self._given["method"], rule_of(self._given["rule"]), self._given["selection"]
         if not isinstance(method, Method):
-            method = build_method(method, **(method_options(method, kind_for(shape[0])) if shape else {}))
+            method = build_method(method, **(setup.options if setup else {}))
         method = method if rule is None else method.with_rule(rule)
         return method if selection is None else method.with_selection(SELECTIONS[selection])
 
@@ -169,28 +190,20 @@ class PhaseLearner:
         return Budget(total=self._given["memory"] or MEMORY)
 
     def _unsettle(self) -> None:
-        self._state, self._recipe, self._inputs = None, self._given["recipe"], self._given["inputs"]
+        self._state, self._setup = None, None
 
     def _phase_run(self, data: LabelledImages, log: PhaseLog, checkpoint: CheckpointFile | None) -> PhaseRun:
         state = self.state
         shared = Phase(data, self.recipe, self.inputs, self.runtime, self.seed, state.phase, self.progress, log)
         return PhaseRun(state, self.method, shared, checkpoint)
 
-    def _asked(self) -> Asked:
-        return Asked(self.state, self.method.rules, self.inputs, self.runtime)
+    def _answers(self) -> Answers:
+        return Answers(self.state, self.method.rules, self.inputs, self.runtime)
 
     def _scores(self, data: LabelledImages) -> Tensor:
         rule = self.method.rule.name
         with self.runtime.active():
-            return torch.cat([slice_[rule] for slice_ in self._asked().scores(data)]).cpu()
-
-
-def _settled(value: Settled | None) -> Settled:
-    if value is None:
-        raise ClassgrowError(
-            "Nothing has been learned yet: it is chosen with the first images, by learn(images, labels)."
-        )
-    return value
+            return torch.cat([slice_[rule] for slice_ in self._answers().scores(data)]).cpu()
 
 
 def _name(given: Any) -> str | None:

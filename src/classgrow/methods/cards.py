@@ -11,14 +11,11 @@ from pathlib import Path
 from classgrow.method import Method
 from classgrow.methods.catalogue import METHODS
 from classgrow.methods.options import options_of
-from classgrow.recipes import RECIPES, Kind, Profile, Recipe, Schedule, method_options, recipe_for
+from classgrow.presets import PRESETS
+from classgrow.recipes import RECIPES, Profile, Recipe, Schedule, method_options, recipe_for
 
 PROFILES: tuple[Profile, ...] = ("official", "matched")
-KINDS: dict[Kind, str] = {
-    "cifar": "CIFAR-100 (17 to 64 pixels)",
-    "imagenet": "ImageNet-100 (more than 64 pixels)",
-    "digits": "digits (up to 16 pixels)",
-}
+SHOWN = tuple(PRESETS[name] for name in ("cifar", "imagenet", "digits"))
 RECIPE_COLUMNS = ("data", "profile", "first phase", "later phases", "fine-tuning", "batch", "weight decay")
 
 
@@ -50,9 +47,9 @@ def source_line(method: Method) -> str:
 def objective(method: Method) -> str:
     """The formula, then those of data for which it is given other numbers, and what the letters mean."""
     others: dict[str, list[str]] = {}
-    for kind, data in KINDS.items():
-        if method.name in METHODS and (options := method_options(method.name, kind)):
-            others.setdefault(METHODS[method.name](**options).formula, []).append(data)
+    for name, preset in PRESETS.items():
+        if method.name in METHODS and (options := method_options(method.name, name)):
+            others.setdefault(METHODS[method.name](**options).formula, []).append(preset.title)
     others.pop(method.formula, None)
     lines = [f"    {method.formula}", *(f"On {' and '.join(data)}:\n\n    {text}" for text, data in others.items())]
     notation = (
@@ -71,11 +68,11 @@ def sentence(part: object) -> str:
 
 
 def recipe_table(method: Method) -> str:
-    """The method's training on every kind of images, in both profiles; options that change with the data below."""
+    """The method's training on every preset, in both profiles; options that change with the data below."""
     rows: list[tuple[str, ...]] = [RECIPE_COLUMNS, ("---",) * len(RECIPE_COLUMNS)]
-    for kind, text in KINDS.items():
-        if kind in RECIPES[method.recipe]:
-            rows += [(text, profile, *numbers(recipe_for(method.recipe, kind, profile))) for profile in PROFILES]
+    for preset in SHOWN:
+        for profile in PROFILES:
+            rows.append((preset.title, profile, *numbers(recipe_for(method.recipe, preset.name, profile))))
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     lines = option_lines(method.name)
     return table + ("\n\nOptions, as in `--option NAME=NUMBER`: " + "; ".join(lines) + "." if lines else "")
@@ -84,12 +81,11 @@ def recipe_table(method: Method) -> str:
 def option_lines(name: str) -> list[str]:
     """The numbers that a method of ours can be given, then those that change with the data."""
     own = options_of(METHODS.get(name))
-    given = {kind: method_options(name, kind) for kind in KINDS}
     everywhere = [f"{option} = {value:g}" for option, value in own.items()]
     return everywhere + [
-        f"{KINDS[kind]}: {option} = {value:g}"
-        for kind, options in given.items()
-        for option, value in options.items()
+        f"{preset.title}: {option} = {value:g}"
+        for preset in SHOWN
+        for option, value in method_options(name, preset.name).items()
         if value != own.get(option)
     ]
 

@@ -6,11 +6,10 @@ A package adds its own by an entry point in the group `classgrow.methods` that n
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from importlib.metadata import entry_points
 from typing import Any
 
 from classgrow.errors import ClassgrowError, nearest_name
+from classgrow.installed import brought_along
 from classgrow.method import Method
 from classgrow.methods.ablations import ABLATIONS
 from classgrow.methods.bic import bic
@@ -42,10 +41,9 @@ METHODS: dict[str, Factory] = {
 }
 
 
-@cache
 def registered() -> dict[str, Factory]:
     """Methods that installed packages bring along; a package is imported when its method is asked for."""
-    return {point.name: from_package(point) for point in entry_points(group="classgrow.methods")}
+    return {name: from_package(point) for name, point in brought_along("classgrow.methods").items()}
 
 
 def known_methods() -> dict[str, Factory]:

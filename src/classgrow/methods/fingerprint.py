@@ -22,6 +22,7 @@ from torch import nn
 from classgrow.method import Method, Source
 from classgrow.methods.catalogue import METHODS
 from classgrow.methods.own_code import Code, class_code, code_of, function_code, has_own_code, is_ours
+from classgrow.parts.rule_catalogue import RULES
 
 
 def fingerprint(method: Method) -> str:
@@ -33,8 +34,9 @@ def fingerprint(method: Method) -> str:
 
 
 def value_of(name: str, method: Method) -> str:
-    """What a method adds to the identity of a run: nothing for one of ours, which its name and options decide."""
-    return "" if name in METHODS else fingerprint(method)
+    """What a method adds to the identity of a run: nothing for one of ours that answers by a rule of ours, which
+    names and options decide."""
+    return "" if name in METHODS and method.rule.name in RULES else fingerprint(method)
 
 
 def settings_of(text: str) -> str:

@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from classgrow.errors import ClassgrowError
+from classgrow.installed import loaded
 from classgrow.method import Method
 
 
@@ -15,11 +16,7 @@ def from_package(point: EntryPoint) -> Callable[..., Method]:
     """A factory that imports the package when its method is asked for: a broken one disturbs no other method."""
 
     def build(**options: Any) -> Method:
-        try:
-            factory = point.load()
-            inspect.signature(factory)
-        except (Exception, SystemExit) as error:
-            raise broken(point, f"cannot be loaded ({told(error)})") from error
+        factory = loaded(point, "method")
         try:
             inspect.signature(factory).bind(**options)
         except TypeError as error:

@@ -1,27 +1,39 @@
-"""Backbones by name, and which one suits which image size."""
+"""The networks by name, a line each. Importing this needs no torch; asking for a network does.
+
+A package adds its own by an entry point in the group `classgrow.networks` that names a `NetworkFacts`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from torch import nn
+from classgrow.errors import ClassgrowError
+from classgrow.installed import Catalogue
+from classgrow.networks.facts import NetworkFacts
 
-from classgrow.errors import ClassgrowError, nearest_name
-from classgrow.networks.resnet_cifar import resnet32
-from classgrow.networks.resnet_imagenet import resnet18
-from classgrow.networks.small import SmallNet
+if TYPE_CHECKING:
+    from torch import nn
 
-BACKBONES: dict[str, Callable[..., nn.Module]] = {
-    "small": lambda channels, last_relu: SmallNet(channels, last_relu),
-    "resnet32": lambda channels, last_relu: resnet32(channels, last_relu),
-    "resnet18": lambda channels, last_relu: resnet18(channels, last_relu),
-}
-BY_KIND = {"digits": "small", "cifar": "resnet32", "imagenet": "resnet18"}
+NETWORKS = Catalogue(
+    "network",
+    "classgrow.networks",
+    NetworkFacts,
+    {
+        "small": "classgrow.networks.small:SMALL",
+        "resnet32": "classgrow.networks.resnet_cifar:RESNET32",
+        "resnet18": "classgrow.networks.resnet_imagenet:RESNET18",
+    },
+)
 
 
 def build_backbone(name: str, channels: int, last_relu: bool) -> nn.Module:
-    """The named backbone, with or without the ReLU after its last block."""
-    if name not in BACKBONES:
-        known = sorted(BACKBONES)
-        raise ClassgrowError(f"Unknown network {name!r}; known: {', '.join(known)}.{nearest_name(name, known)}")
-    return BACKBONES[name](channels, last_relu)
+    """The named backbone, with or without the ReLU after its last block; `features` says how many it returns."""
+    facts = NETWORKS[name]
+    backbone = facts.build(channels, last_relu)
+    if getattr(backbone, "features", facts.features) != facts.features:
+        raise ClassgrowError(
+            f"The network {name!r} returns {backbone.features} features and is listed with {facts.features}: "
+            "correct the number in its NetworkFacts."
+        )
+    backbone.features = facts.features  # type: ignore[assignment]
+    return backbone

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from classgrow.networks.facts import NetworkFacts
+
 
 class PaddedShortcut(nn.Module):
     """He et al.'s option A: every second pixel, and zeros for the channels that are new (after the old ones)."""
@@ -76,3 +78,6 @@ def initialise(network: nn.Module) -> None:
 def resnet32(channels: int = 3, last_relu: bool = False, project: bool = False) -> CifarResNet:
     """METHODS 0.4: option A shortcut, the last ReLU removed by flag."""
     return CifarResNet(depth=5, channels=channels, last_relu=last_relu, project=project)
+
+
+RESNET32 = NetworkFacts("resnet32", resnet32, features=64, parameters=463_504, megaflops=69.0, repaid_after=100_000)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from classgrow.networks.facts import NetworkFacts
 from classgrow.networks.resnet_cifar import initialise
 
 
@@ -61,3 +62,8 @@ class ImagenetResNet(nn.Module):
 def resnet18(channels: int = 3, last_relu: bool = False) -> ImagenetResNet:
     """11,176,512 parameters with three channels; the last ReLU is removed unless asked for (METHODS 0.4)."""
     return ImagenetResNet(channels, last_relu)
+
+
+RESNET18 = NetworkFacts(
+    "resnet18", resnet18, features=512, parameters=11_176_512, megaflops=1800.0, repaid_after=60_000
+)

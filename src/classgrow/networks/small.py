@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from classgrow.networks.facts import NetworkFacts
 from classgrow.networks.resnet_cifar import BasicBlock, initialise
 
 
@@ -23,3 +24,6 @@ class SmallNet(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         out = functional.relu(self.bn1(self.conv1(images)))
         return torch.mean(self.blocks(out), dim=(2, 3))
+
+
+SMALL = NetworkFacts("small", SmallNet, features=32, parameters=18_800, megaflops=0.6)

@@ -1,11 +1,11 @@
-"""Rules by name: ours, and those that installed packages bring along in the group `classgrow.rules`."""
+"""Rules by name: ours, a line each, and those that other packages bring along in the group `classgrow.rules`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import entry_points
 
 from classgrow.errors import ClassgrowError, nearest_name
+from classgrow.installed import brought_along, loaded
 from classgrow.parts.discriminant import LinearDiscriminant
 from classgrow.parts.rules import LargestLogit, NearestClassMean, NearestRawMean, Rule
 
@@ -18,17 +18,25 @@ RULES: dict[str, Callable[[], Rule]] = {
 
 
 def build_rule(name: str) -> Rule:
-    """The rule of that name; ours win over a package's."""
+    """The rule of that name; nobody can take a name of ours."""
     if name in RULES:
         return RULES[name]()
-    found = {point.name: point for point in entry_points(group="classgrow.rules")}
+    found = brought_along("classgrow.rules")
     if name not in found:
         known = [*RULES, *found]
-        raise ClassgrowError(f"There is no rule {name!r}; known are {', '.join(known)}.{nearest_name(name, known)}")
+        raise ClassgrowError(
+            f"There is no rule {name!r}: `rule` is one of {', '.join(known)}.{nearest_name(name, known)}"
+        )
     try:
-        rule: Rule = found[name].load()()
+        rule: Rule = loaded(found[name], "rule")()
+    except ClassgrowError:
+        raise
     except Exception as error:
         raise ClassgrowError(
-            f"The rule {name!r} of an installed package cannot be loaded ({error}): fix or uninstall that package."
+            f"The rule {name!r} of an installed package cannot be made ({error}): fix or uninstall that package."
         ) from error
+    if getattr(rule, "name", None) != name:
+        raise ClassgrowError(
+            f"The rule {name!r} of an installed package has another `name`: fix or uninstall that package."
+        )
     return rule

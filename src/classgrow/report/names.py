@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from classgrow.data.catalogue import dataset_title as dataset_title
 from classgrow.specs.paper import ABLATIONS, METHODS
-from classgrow.specs.reduction import DATASET_TITLES
 
 MISSING = "–"
 
@@ -59,10 +59,6 @@ def in_order(methods: set[str]) -> tuple[str, ...]:
     """The paper's methods in the paper's order, then ablations, then the rest by name."""
     known = [method for method in _ORDER if method in methods]
     return (*known, *sorted(methods.difference(_ORDER)))
-
-
-def dataset_title(dataset: str) -> str:
-    return DATASET_TITLES.get(dataset, dataset)
 
 
 def thousands(count: int) -> str:

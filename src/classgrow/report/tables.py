@@ -10,7 +10,6 @@ from classgrow.report.names import dataset_title, in_order, label, thousands
 from classgrow.report.paper_values import paper_value
 from classgrow.report.reduced import NO_PART, Part, number, part_of_paper, part_of_setting
 from classgrow.specs.paper import ABLATIONS, ITEMS, Item, Metric
-from classgrow.specs.reduction import DATASET_TITLES
 
 METRIC_TITLES: dict[Metric, str] = {
     "final": "final accuracy",
@@ -142,7 +141,7 @@ def _column(setting: Setting, metric: Metric) -> Column:
 
 
 def _notes(regimen: Regimen, metric: Metric, settings: Sequence[Setting], present: set[str], item: Item) -> list[str]:
-    absent = [DATASET_TITLES[name] for name in dict.fromkeys(one.dataset for one in settings) if name not in present]
+    absent = [dataset_title(name) for name in dict.fromkeys(one.dataset for one in settings) if name not in present]
     notes = [f"Missing: no finished run on {name}; its columns are left out." for name in absent]
     if metric == "mad":
         notes.append(MAD_NOTE)

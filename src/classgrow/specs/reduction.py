@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from classgrow.data.catalogue import DATASETS, dataset_title
+from classgrow.data.facts import protocol_for
 from classgrow.errors import ClassgrowError
-from classgrow.recipes import MATCHED_EPOCHS, RECIPES, Kind, Profile, protocol_for
+from classgrow.recipes import MATCHED_EPOCHS, RECIPES, Profile
 from classgrow.specs.orders import PUBLISHED
 from classgrow.specs.spec import Spec
 
@@ -16,9 +18,6 @@ PAPER_FIRST = (5, 10, 50)
 PAPER_STEPS = (5, 10)
 PAPER_MEMORIES = (1000, 2000)
 FULL_SIZE = "full size: class orders, epochs, classes and memory as in the paper"
-
-DATASET_TITLES = {"cifar100": "CIFAR-100", "imagenet100": "ImageNet-100", "digits": "digits", "mnist": "MNIST"}
-_KINDS: dict[str, Kind] = {"cifar100": "cifar", "imagenet100": "imagenet", "digits": "digits", "mnist": "cifar"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,9 @@ class Reduction:
         if not specs:
             raise ValueError("no spec to describe")
         datasets = _distinct(spec.dataset for spec in specs)
-        orders = _distinct(spec.order or protocol_for(spec.dataset, PAPER_CLASSES).order for spec in specs)
+        orders = _distinct(
+            spec.order or protocol_for(DATASETS.find(spec.dataset), PAPER_CLASSES).order for spec in specs
+        )
         first = _outside(PAPER_FIRST, (spec.first for spec in specs))
         return cls(
             datasets=None if set(datasets) == set(PAPER_DATASETS) else datasets,
@@ -80,7 +81,7 @@ class Reduction:
     def _dataset_words(self) -> str:
         if self.datasets is None:
             return ""
-        titles = " and ".join(DATASET_TITLES.get(name, name) for name in self.datasets)
+        titles = " and ".join(dataset_title(name) for name in self.datasets)
         inside = set(self.datasets) <= set(PAPER_DATASETS)
         return f"{titles} only" if inside else f"{titles}, which the paper does not use"
 
@@ -170,13 +171,14 @@ def check_datasets(reduction: Reduction) -> None:
 
 def _full_epochs(datasets: Iterable[str]) -> str:
     """FGP's epochs on the data sets: "70", or "70 (CIFAR-100) or 60 (ImageNet-100)"; "" if one is unknown."""
-    datasets = tuple(datasets)
-    if not all(name in _KINDS for name in datasets):
+    facts = [DATASETS.find(name) for name in datasets]
+    presets = {one.title or one.name: one.preset for one in facts if one and one.preset}
+    if len(presets) < len(facts):
         return ""
-    epochs = {name: RECIPES["fgp"][_KINDS[name]].first.epochs for name in datasets}
+    epochs = {title: RECIPES["fgp"][preset].first.epochs for title, preset in presets.items()}
     if len(set(epochs.values())) == 1:
         return str(next(iter(epochs.values())))
-    return " or ".join(f"{count} ({DATASET_TITLES[name]})" for name, count in epochs.items())
+    return " or ".join(f"{count} ({title})" for title, count in epochs.items())
 
 
 def _distinct(values: Iterable[str]) -> tuple[str, ...]:

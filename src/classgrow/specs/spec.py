@@ -12,24 +12,20 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from classgrow.data.catalogue import DATASETS
+from classgrow.data.facts import PaperProtocol, protocol_for
 from classgrow.errors import ClassgrowError
-from classgrow.recipes import (
-    Inputs,
-    Kind,
-    PaperProtocol,
-    Recipe,
-    inputs_for,
-    kind_for,
-    method_options,
-    protocol_for,
-    recipe_for,
-)
+from classgrow.inputs import Inputs
+from classgrow.presets import PresetName
+from classgrow.recipes import Recipe
 from classgrow.specs.numerics import numerics_of
 from classgrow.specs.options import check_names, explain, overridden, read_toml
 from classgrow.specs.orders import is_order_file, resolve_order
+from classgrow.specs.training import Asked, resolve_training
 
 Selection = Literal["herding", "random", "closest"]
 Count = Annotated[int, Field(ge=1)]
+Word = Annotated[str, Field(min_length=1)]
 
 
 def _as_text(value: object) -> object:
@@ -50,8 +46,11 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    dataset: Annotated[str, Field(min_length=1)] = "cifar100"
-    method: Annotated[str, Field(min_length=1)] = "fgp"
+    dataset: Word = "cifar100"
+    method: Word = "fgp"
+    rule: Word | None = None
+    network: Word | None = None
+    preset: Word | None = None
     profile: Literal["official", "matched"] = "official"
     memory: Count | None = None
     memory_per_class: Count | None = None
@@ -104,21 +103,18 @@ class Spec(BaseModel):
         return self.model_dump(mode="json")
 
 
-PUBLISHED_FOLDERS = frozenset({"imagenet100"})
-"""Read from a folder, but everyone means the same images by the name."""
-
-
 @dataclass(frozen=True)
 class ResolvedSpec:
     """Everything that decides the numbers of a run, with no gap left.
 
     `order` holds the class ids that are learned, `sizes` how many in each phase. At most one of `memory` (in total)
-    and `memory_per_class` is set, and neither for a method that keeps no images. `data` is the fingerprint of images
-    that the data set's name alone does not decide (a folder), `value` that of a method that is not from our catalogue.
+    and `memory_per_class` is set, and neither for a method that keeps no images. `kind` is the preset. `data` is the
+    fingerprint of images that the data set's name alone does not decide (a folder); `network` stands there where it
+    is not the preset's own, `rule` where it is not the method's own, `value` (a digest) where the method is not ours.
     """
 
     dataset: str
-    kind: Kind
+    kind: PresetName
     method: str
     recipe_name: str
     profile: str
@@ -130,17 +126,22 @@ class ResolvedSpec:
     selection: Selection
     recipe: Recipe
     inputs: Inputs
-    options: dict[str, float]
+    options: dict[str, float | int]
     total_classes: int
     numerics: int
     data: str = ""
+    network: str = ""
+    rule: str = ""
     value: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The same as JSON values: dicts, lists, numbers and words. `data` and `value` stand there where they say
-        anything."""
+        """The same as JSON values: dicts, lists, numbers and words; without those that say nothing."""
         values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return {name: value for name, value in values.items() if value or name not in ("data", "value")}
+        return {name: value for name, value in values.items() if value or name not in SAID_WHERE_NEEDED}
+
+
+SAID_WHERE_NEEDED = frozenset({"data", "network", "rule", "value"})
+"""Settings that leave identities as they are where they are empty."""
 
 
 def resolve(
@@ -151,15 +152,18 @@ def resolve(
     *,
     keeps_memory: bool = True,
     data: str = "",
-    value: str = "",
     own_options: Mapping[str, float] | None = None,
+    own_rule: str = "",
+    value: str = "",
 ) -> ResolvedSpec:
     """Fills every gap of `spec` for data with `class_count` classes and images of `shape` (height, width, channels).
 
-    The memory has to give every class one exemplar at least, down to the last phase. `own_options`: the method's
-    numbers as they are unless given.
+    The memory has to give every class one exemplar at least, down to the last phase. `own_options` and
+    `own_rule`: the method's numbers and rule as they are unless given; `value`: the digest of one that is not ours.
     """
-    protocol = protocol_for(spec.dataset, class_count)
+    facts = DATASETS.get(spec.dataset)
+    training = resolve_training(Asked.by(spec), facts, shape, spec.method, recipe_name, own_options)
+    protocol = protocol_for(facts, class_count)
     order = resolve_order(protocol.order if spec.order is None else spec.order, class_count)
     if spec.classes is not None:
         if spec.classes > class_count:
@@ -168,10 +172,9 @@ def resolve(
                 f"lower --classes to {class_count} or less."
             )
         order = order[: spec.classes]
-    kind = kind_for(min(shape[:2]))
     return ResolvedSpec(
         dataset=spec.dataset,
-        kind=kind,
+        kind=training.preset,
         method=spec.method,
         recipe_name=recipe_name,
         profile=spec.profile,
@@ -181,21 +184,16 @@ def resolve(
         order=order,
         seed=spec.seed,
         selection=spec.selection,
-        recipe=recipe_for(recipe_name, kind, spec.profile, spec.epochs, spec.lr),
-        inputs=inputs_for(spec.dataset, shape),
-        options=_options(spec, kind, own_options or {}),
+        recipe=training.recipe,
+        inputs=training.inputs,
+        options=training.options,
         total_classes=len(order),
         numerics=numerics_of(spec.method),
         data=data,
+        network=training.own_network,
+        rule=spec.rule if spec.rule and spec.rule != own_rule else "",
         value=value,
     )
-
-
-def _options(spec: Spec, kind: Kind, own: Mapping[str, float]) -> dict[str, float]:
-    """The data set's numbers with those given; one that is given as it is anyway changes nothing."""
-    of_data = method_options(spec.method, kind)
-    usual = {**own, **of_data}
-    return of_data | {name: value for name, value in spec.options.items() if usual.get(name) != value}
 
 
 def _memory(spec: Spec, protocol: PaperProtocol, classes: int) -> int | None:
@@ -234,7 +232,8 @@ def identity(resolved: ResolvedSpec) -> str:
     says which images it has, so a grid knows its runs before it reads any.
     """
     values = resolved.to_json()
-    if resolved.dataset in PUBLISHED_FOLDERS:
+    facts = DATASETS.find(resolved.dataset) if resolved.data else None
+    if facts is not None and facts.published:
         values.pop("data", None)
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.runtime import Runtime
+from classgrow.inputs import Inputs
 from classgrow.progress import Progress, Silent
-from classgrow.recipes import Inputs, Recipe
+from classgrow.recipes import Recipe
 from classgrow.seeds import generator
 from classgrow.state import State, Tensors
 

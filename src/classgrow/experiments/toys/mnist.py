@@ -17,11 +17,12 @@ from classgrow.engine.inference import outputs
 from classgrow.engine.loop import Fit, Training
 from classgrow.engine.runtime import Runtime, decide
 from classgrow.errors import ClassgrowError
+from classgrow.inputs import Inputs
 from classgrow.networks.network import Network
 from classgrow.parts.classification import BinaryCrossEntropy
 from classgrow.parts.heads import CosineHead, Head, RectifiedCosineHead
 from classgrow.progress import Progress, Silent
-from classgrow.recipes import Inputs, Recipe, Schedule
+from classgrow.recipes import Recipe, Schedule
 from classgrow.seeds import generator, seeded
 from classgrow.views import ClassCounts
 
