@@ -196,7 +196,11 @@ def recipe_for(
         raise ClassgrowError(f"There is no kind of images {kind!r}; known are digits, cifar, imagenet.")
     if epochs is not None and epochs < 1:
         raise ClassgrowError(f"{epochs} epochs train nothing: give --epochs 1 or more.")
-    recipe = RECIPES[recipe_name][kind]
+    return adapted(RECIPES[recipe_name][kind], profile, epochs, lr)
+
+
+def adapted(recipe: Recipe, profile: str = "official", epochs: int | None = None, lr: float | None = None) -> Recipe:
+    """A method's own recipe with another length or first learning rate; see `recipe_for`."""
     if lr is not None:
         recipe = recipe.starting_at(lr)
     if profile == "matched":

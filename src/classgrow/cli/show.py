@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from classgrow.records.record import Record
+    from classgrow.specs.spec import ResolvedSpec
 
 
 def show(
@@ -20,12 +21,15 @@ def show(
     ] = None,
 ) -> None:
     """Show what a run recorded, or a table of all runs below a folder."""
-    from classgrow.records.folder import find_record_files
-    from classgrow.records.record import RECORD_FILE, read_record
+    from classgrow.records.folder import find_record_files, read_records
+    from classgrow.records.record import RECORD_FILE
 
     files = find_record_files(path)
     single = path.is_file() or (path / RECORD_FILE).is_file()
-    runs = [(file.parent, read_record(file)) for file in files]
+    found, problems = read_records(files)
+    runs = [(file.parent, record) for file, record in found]
+    for problem in problems:
+        typer.echo(problem, err=True)
     if csv is not None and as_json:
         raise typer.BadParameter("--csv and --json are two answers: ask for one at a time.")
     if csv is not None:
@@ -48,14 +52,14 @@ def as_json_values(folder: Path, record: Record) -> dict[str, Any]:
     """The record, and its summary by every rule (`summary`: by the method's own)."""
     from dataclasses import asdict
 
-    from classgrow.cli.tables import RULES
     from classgrow.records.record import to_json
     from classgrow.records.summary import summary
 
+    names = [rule.name for rule in record.method.rules]
     return {
         "folder": str(folder),
         "summary": asdict(summary(record)),
-        "rules": {rule: asdict(summary(record, rule)) for rule in RULES},
+        "rules": {rule: asdict(summary(record, rule)) for rule in names},
         "record": to_json(record),
     }
 
@@ -64,21 +68,23 @@ def print_run(folder: Path, record: Record) -> None:
     """One run for people."""
     from classgrow.cli.printing import console, print_table
     from classgrow.cli.tables import detail_table
+    from classgrow.records.words import printable
 
     for name, text in facts(folder, record):
-        console().print(f"{name + ':':<10} {text}", markup=False, soft_wrap=True)
+        console().print(f"{name + ':':<10} {printable(text)}", markup=False, emoji=False, soft_wrap=True)
     print_table(detail_table(record))
 
 
 def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
     """What a run was, on what it ran, and how to repeat it: (name, text) in reading order."""
     from classgrow.cli.live import clock_text
+    from classgrow.records.departures import set_by_hand
     from classgrow.records.repeat import repeat_command
-    from classgrow.records.summary import order_name, set_by_hand
+    from classgrow.records.summary import order_name
 
     resolved, machine, versions = record.resolved, record.hardware, record.versions
-    recipe = resolved["recipe"]
-    options = set_by_hand(None, resolved.get("options", {}).items())
+    recipe = resolved.recipe
+    options = set_by_hand(None, resolved.options.items())
     seconds = sum(phase.seconds.total for phase in record.phases)
     state = {"finished": "finished", "running": "not finished", "failed": "failed"}[record.status]
     threads = f"{record.execution.threads} thread{'s' if record.execution.threads != 1 else ''}"
@@ -88,17 +94,17 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
         ("run", f"{folder} ({state}, {len(record.phases)} of {record.phases_planned} phases)"),
         ("objective", record.method.formula),
         ("steps", "; ".join(record.method.steps)),
-        ("rule", record.method.rule),
+        ("rule", record.rule(record.headline).formula),
         (
             "data",
-            f"{resolved['dataset']}, classes per phase {sizes_text(record.phase_sizes)}, class order "
+            f"{resolved.dataset}, classes per phase {sizes_text(record.phase_sizes)}, class order "
             f"{order_name(record)}, seed {record.seed}",
         ),
         ("memory", memory_text(resolved)),
         (
             "recipe",
-            f"{recipe['first']['epochs']} epochs, then {recipe['later']['epochs']} a phase, learning rate "
-            f"{recipe['first']['lr']:g}{options}, batches of {recipe['batch_size']} ({resolved['profile']})",
+            f"{recipe.first.epochs} epochs, then {recipe.later.epochs} a phase, learning rate "
+            f"{recipe.first.lr:g}{options}, batches of {recipe.batch_size} ({resolved.profile})",
         ),
         (
             "hardware",
@@ -125,9 +131,9 @@ def sizes_text(sizes: list[int]) -> str:
     return " + ".join(f"{times} x {size}" if times > 1 else str(size) for times, size in groups)
 
 
-def memory_text(resolved: dict[str, Any]) -> str:
-    if resolved["memory"]:
-        return f"{resolved['memory']} exemplars in total, by {resolved['selection']}"
-    if resolved["memory_per_class"]:
-        return f"{resolved['memory_per_class']} exemplars per class, by {resolved['selection']}"
+def memory_text(resolved: ResolvedSpec) -> str:
+    if resolved.memory:
+        return f"{resolved.memory} exemplars in total, by {resolved.selection}"
+    if resolved.memory_per_class:
+        return f"{resolved.memory_per_class} exemplars per class, by {resolved.selection}"
     return "no limited memory"

@@ -110,7 +110,7 @@ def recorded_speeds(output: Path) -> dict[Kind, float]:
             same = (how.device, how.threads, how.processes) == (usual.device, usual.threads, 1)
             if same and record.hardware.cpu == hardware().cpu:
                 given = [phase.images_per_second for phase in record.phases[1:] if phase.images_per_second]
-                rates.setdefault(record.resolved.get("kind"), []).extend(given)
+                rates.setdefault(record.resolved.kind, []).extend(given)
     return {kind: 1 / statistics.median(rates[kind]) for kind in DATASET if rates.get(kind)}
 
 

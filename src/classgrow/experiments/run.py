@@ -10,7 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from classgrow import metrics
 from classgrow.checkpoint import CheckpointFile
@@ -22,6 +24,7 @@ from classgrow.engine.group import Group, join, lost_processes_told
 from classgrow.engine.resident import resident
 from classgrow.engine.runtime import Execution, decide
 from classgrow.errors import ClassgrowError
+from classgrow.experiments.describe import own_numbers, rule_records
 from classgrow.experiments.going_on import gone_on
 from classgrow.experiments.lock import LOCK_FILE, only_one
 from classgrow.experiments.plan import budget_of, method_of, planned_images
@@ -40,7 +43,6 @@ from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run, re
 from classgrow.steps import Remember
 from classgrow.steps.phase import PhaseLog
 
-RULES: tuple[records.RuleName, ...] = ("nearest", "raw_nearest", "head")
 CHECKPOINT_FILE = "checkpoint.safetensors"
 
 
@@ -133,7 +135,7 @@ def run_spec(
 def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress: Progress) -> Record:
     """The record to go on with, written as running; a finished one as it is."""
     record = existing_record(run)
-    if record is not None and record.resolved.get("data", "") != run.resolved.data:
+    if record is not None and record.resolved.data != run.resolved.data:
         raise ClassgrowError(
             f"The run in {run.folder} was made from other images than those in the data folder now: "
             "bring back the same files, or choose another --output."
@@ -156,7 +158,8 @@ def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress
             "status": "running",
             "error": None,
             "finished": None,
-            "spec": run.spec.to_json(),
+            "spec": run.spec,
+            "unread_spec": None,
         }
     )
     write_record(record, run.folder / RECORD_FILE)
@@ -270,7 +273,7 @@ def evaluate(
     result = PhaseRecord(
         phase=learner.state.phase,
         classes_seen=seen,
-        rules={rule: rule_result(tables.get(rule)) for rule in RULES},
+        rules={rule: rule_result(table) for rule, table in tables.items()},
         test_counts=torch.bincount(test.labels, minlength=seen).tolist(),
         processes=learner.runtime.processes,
         exemplars=memory.count(TRAIN),
@@ -290,13 +293,8 @@ def evaluate(
     return result, tables[headline].tolist()
 
 
-def rule_result(table: object) -> RuleResult | None:
-    """Accuracies from a confusion matrix; None where the rule does not apply."""
-    import numpy as np
-
-    if table is None:
-        return None
-    counts = np.asarray(table)
+def rule_result(counts: NDArray[np.int64]) -> RuleResult:
+    """Accuracies from a confusion matrix."""
     return RuleResult(accuracy=float(np.trace(counts) / counts.sum()), per_class=metrics.per_class_accuracy(counts))
 
 
@@ -306,13 +304,14 @@ def new_record(run: Run, execution: Execution) -> Record:
     classes = [run.dataset.classes[number] for number in resolved.order]
     return Record(
         identity=run.folder.name,
-        spec=run.spec.to_json(),
-        resolved=resolved.to_json(),
+        spec=run.spec,
+        resolved=resolved,
+        own=own_numbers(resolved, run.dataset.train.shape),
         method=records.MethodRecord(
             name=method.name,
             formula=method.formula,
             steps=[str(step) for step in method.steps],
-            rule=method.rule.formula,
+            rules=rule_records(method),
         ),
         code=code(),
         numerics=resolved.numerics,

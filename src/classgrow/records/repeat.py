@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from classgrow.errors import ClassgrowError
 from classgrow.records.record import Record
-from classgrow.specs.spec import Spec, command
-
-
-def spec_of(record: Record) -> Spec | None:
-    """The record's spec; None if this version does not know one of its settings."""
-    try:
-        return Spec.from_options(record.spec)
-    except ClassgrowError:
-        return None
+from classgrow.specs.spec import command
 
 
 def repeat_command(record: Record) -> str | None:
-    """With memory and phases written out, so that a later default cannot change them, and executed as it was."""
-    spec = spec_of(record)
+    """With memory and phases written out, so that a later default cannot change them, and executed as it was.
+    None if this version does not know one of the settings."""
+    spec = record.spec
     if spec is None:
         return None
     sizes, how = record.phase_sizes, record.execution
-    given: dict[str, Any] = {"memory": record.resolved.get("memory"), "first": sizes[0]}
+    given: dict[str, Any] = {"memory": record.resolved.memory, "first": sizes[0]}
     given["step"] = sizes[1] if len(sizes) > 1 else None
     gaps = {name: value for name, value in given.items() if getattr(spec, name) is None}
     words = [command(spec.model_copy(update=gaps)), f"--threads {how.threads}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from classgrow.specs.paper import ABLATIONS, METHODS
@@ -63,6 +64,14 @@ def in_order(methods: set[str]) -> tuple[str, ...]:
 
 def dataset_title(dataset: str) -> str:
     return DATASET_TITLES.get(dataset, dataset)
+
+
+def bounded(text: str, most: int = 100) -> str:
+    """A part of a file's name, `most` bytes at most: of a longer one the start and a digest of the whole."""
+    coded = text.encode()
+    if len(coded) <= most:
+        return text
+    return f"{coded[: most - 9].decode(errors='ignore')}-{hashlib.sha256(coded).hexdigest()[:8]}"
 
 
 def thousands(count: int) -> str:

@@ -27,9 +27,10 @@ from classgrow.recipes import (
 from classgrow.specs.numerics import numerics_of
 from classgrow.specs.options import check_names, explain, overridden, read_toml
 from classgrow.specs.orders import is_order_file, resolve_order
+from classgrow.specs.typed import typed
 
 Selection = Literal["herding", "random", "closest"]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, lt=2**63)]
 
 
 def _as_text(value: object) -> object:
@@ -139,6 +140,12 @@ class ResolvedSpec:
         """The same as JSON values: dicts, lists, numbers and words. `data` stands there where it says anything."""
         values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return values if self.data else {name: value for name, value in values.items() if name != "data"}
+
+    @classmethod
+    def from_json(cls, values: object) -> ResolvedSpec:
+        """What `to_json` gave: it gives exactly that again. A field with a default may be missing; anything that does
+        not fit is a ClassgrowError."""
+        return typed(cls, values, "resolved")
 
 
 def resolve(
