@@ -68,10 +68,15 @@ def _rules(record: Record) -> str | None:
 
 
 def _phases(record: Record) -> str | None:
+    """Each phase fits its classes, whose test images stay the same, and its accuracies fit each other."""
+    known: list[int] = []
     for number, phase in enumerate(record.phases, start=1):
         seen = sum(record.phase_sizes[:number])
         if (phase.phase, phase.classes_seen, len(phase.test_counts)) != (number, seen, seen):
             return f"phase {number} does not fit its {seen} classes"
+        if phase.test_counts[: len(known)] != known:
+            return f"phase {number} has other test images than the phase before"
+        known = phase.test_counts
         wrong = [name for name, result in phase.rules.items() if result is not None and not _agrees(result, phase)]
         if wrong:
             return f"accuracies by {wrong[0]} in phase {number} that do not agree"

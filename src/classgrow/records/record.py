@@ -223,8 +223,9 @@ def read_record(path: Path) -> Record:
     content = read_json(path, RECORD_FILE)
     version = content.get("format") or 1 if isinstance(content, dict) else FORMAT
     if version not in READABLE:
+        shown = printable(str(version))[:20] if isinstance(version, int | str) else "that is no number"
         raise ClassgrowError(
-            f"The record {printable(str(path))} has format {str(version)[:20]} and this version reads 1 and 2: use "
+            f"The record {printable(str(path))} has format {shown} and this version reads 1 and 2: use "
             "the version of classgrow that wrote it, or run the experiment again in another folder."
         )
     try:

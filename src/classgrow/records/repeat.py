@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from classgrow.records.record import Record
+from classgrow.records.words import printable
 from classgrow.specs.spec import command
 
 
@@ -21,4 +22,5 @@ def repeat_command(record: Record) -> str | None:
     words = [command(spec.model_copy(update=gaps)), f"--threads {how.threads}"]
     if how.processes > 1:
         words.append(f"--processes {how.processes}")
-    return " ".join([*words, f"--device {how.device}", f"--compile {'on' if how.compiled else 'off'}"])
+    words += [f"--device {how.device}", f"--compile {'on' if how.compiled else 'off'}"]
+    return printable(" ".join(words))

@@ -121,7 +121,7 @@ def _misfit(place: str, value: object, wanted: str) -> ClassgrowError:
 
 def _shown(value: object) -> str:
     """The start of a value that may be anything, on one line."""
-    if isinstance(value, int) and not _is_whole(value):
+    if type(value) is int and not _is_whole(value):
         return "a number without end"
     if isinstance(value, list | tuple | dict):
         return "a list" if not isinstance(value, dict) else "an object"
