@@ -7,6 +7,7 @@ import copy
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from classgrow.report.comparisons import comparison_tables
 from classgrow.report.gather import gather
 from classgrow.report.page import run_html
 from classgrow.report.panels import own_figures, paper_figures
-from classgrow.report.runs import run_of
+from classgrow.report.runs import Run, run_of
 from classgrow.report.tables import own_tables, paper_tables
 from classgrow.report.trade_offs import trade_off_figures
 from classgrow.report.writers import csv_text, latex, markdown
@@ -93,16 +94,20 @@ def show_everything(record: Record, folder: Path) -> None:
     shown = [run_html(record, run), detail_table(record).markdown(), runs_table([(folder, record)]).markdown()]
     shown += [text for pair in facts(folder, record) for text in pair]
     shown += [str(row) for row in rows([record])]
-    results = gather([run])
-    tables = [*paper_tables(results), *own_tables(results), *comparison_tables(results)]
-    figures = [*paper_figures(results), *own_figures(results, 4)[0], *trade_off_figures(results)]
-    for table in tables:
-        shown += [markdown(table), latex(table), csv_text(table)]
+    shown += show_together([run])
     for text in shown:
         assert "\x1b" not in text
         text.encode()
-    for name in [record.identity, *(one.name for one in (*tables, *figures))]:
+
+
+def show_together(runs: list[Run]) -> list[str]:
+    """Every table and figure of a report; their names are names of files."""
+    results = gather(runs)
+    tables = [*paper_tables(results), *own_tables(results), *comparison_tables(results)]
+    figures = [*paper_figures(results), *own_figures(results, 4)[0], *trade_off_figures(results)]
+    for name in [*(run.identity for run in runs), *(one.name for one in (*tables, *figures))]:
         assert "/" not in name and not name.startswith(".") and len(name.encode()) <= 240
+    return [text for table in tables for text in (markdown(table), latex(table), csv_text(table))]
 
 
 def originals() -> list[dict[str, Any]]:
@@ -119,7 +124,8 @@ def test_a_changed_record_is_shown_or_refused(seed: int, tmp_path: Path) -> None
     draw = random.Random(seed)
     models = [(json.dumps(content), list(places(content))) for content in originals()]
     path = tmp_path / RECORD_FILE
-    shown = refused = 0
+    shown: list[Run] = []
+    refused = 0
     for _ in range(ROUNDS // 2):
         text, ways = draw.choice(models)
         content = json.loads(text)
@@ -133,8 +139,9 @@ def test_a_changed_record_is_shown_or_refused(seed: int, tmp_path: Path) -> None
             refused += 1
             continue
         show_everything(record, tmp_path)
-        shown += 1
-    assert shown > ROUNDS // 50 and refused > ROUNDS // 50
+        shown.append(replace(run_of(record), identity=str(len(shown))))
+    assert len(shown) > ROUNDS // 50 and refused > ROUNDS // 50
+    show_together(shown)
 
 
 def test_a_flipped_bit_in_an_accuracy_is_noticed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from classgrow.records.record import Record
@@ -22,5 +23,5 @@ def repeat_command(record: Record) -> str | None:
     words = [command(spec.model_copy(update=gaps)), f"--threads {how.threads}"]
     if how.processes > 1:
         words.append(f"--processes {how.processes}")
-    words += [f"--device {how.device}", f"--compile {'on' if how.compiled else 'off'}"]
+    words += [f"--device {shlex.quote(how.device)}", f"--compile {'on' if how.compiled else 'off'}"]
     return printable(" ".join(words))
