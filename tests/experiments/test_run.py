@@ -82,10 +82,10 @@ def test_a_published_folder_is_known_before_it_is_read(monkeypatch: pytest.Monke
     pixels = ArrayStore(torch.zeros((100, 256, 256, 3), dtype=torch.uint8))
     names = tuple(ClassLabel(number, str(number)) for number in range(100))
     view = LabelledImages(pixels, torch.arange(100), torch.arange(100), names)
-    found = Dataset("imagenet100", view, view, "these files")
+    found = Dataset("imagenet100", view, view, "these-files")
     monkeypatch.setattr(running, "load", lambda *_: found)
     run = prepare(spec, tmp_path)
-    assert run.folder == outline(spec).folder(tmp_path) and run.resolved.data == "these files"
+    assert run.folder == outline(spec).folder(tmp_path) and run.resolved.data == "these-files"
     run.folder.mkdir()
     write_record(running.new_record(run, Execution()), run.folder / RECORD_FILE)
     monkeypatch.setattr(running, "load", lambda *_: replace(found, fingerprint="others"))
@@ -236,7 +236,7 @@ def test_a_folder_that_holds_something_else_is_refused(tmp_path: Path) -> None:
         go(tmp_path)
     assert [path.name for path in folder.iterdir()] == ["thesis.txt"]
     (tmp_path / "file").touch()
-    with pytest.raises(ClassgrowError, match="choose another --output"):
+    with pytest.raises(ClassgrowError, match="choose another `output`"):
         go(tmp_path / "file")
 
 

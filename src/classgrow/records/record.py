@@ -6,7 +6,6 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -32,19 +31,12 @@ def _finite(value: object) -> object:
 
 
 def _recipe(value: object) -> object:
-    return value if isinstance(value, Recipe) else _read(lambda: typed(Recipe, value, "recipe"))
+    return value if isinstance(value, Recipe) else typed(Recipe, value, "own.recipe")
 
 
 def _resolved(value: object) -> object:
     """Checked also where it was made here, so that no run is recorded that cannot be read again."""
-    return _read(lambda: ResolvedSpec.from_json(value.to_json() if isinstance(value, ResolvedSpec) else value))
-
-
-def _read(parse: Callable[[], object]) -> object:
-    try:
-        return parse()
-    except ClassgrowError as error:
-        raise ValueError(str(error)) from None
+    return ResolvedSpec.from_json(value.to_json() if isinstance(value, ResolvedSpec) else value)
 
 
 Number = Annotated[float | None, BeforeValidator(_finite)]
