@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,23 +34,28 @@ def write_records(folder: Path) -> None:
         phases = []
         for phase in range(1, PHASES + 1):
             seen = phase * STEP
-            accuracies = draw.uniform(0.2, 0.9, seen).tolist()
-            result = RuleResult(accuracy=float(np.mean(accuracies)), per_class=accuracies)
+            hits = draw.integers(20, 91, seen)
+            result = RuleResult(accuracy=float(hits.mean() / 100), per_class=(hits / 100).tolist())
             phases.append(
                 PhaseRecord(
                     phase=phase,
                     classes_seen=seen,
-                    rules={"nearest": result, "raw_nearest": None, "head": result},
+                    rules={"nearest": result, "head": result},
                     test_counts=[100] * seen,
                     exemplars=2000,
                     training_images=4500,
                     seconds=Seconds(train=100.0, remember=2.0, evaluate=3.0, total=105.0),
                 )
             )
+        confusion = np.diag(hits) + np.roll(np.diag(100 - hits), 1, axis=1)
         method, order, seed = methods[number % 10], str(number // 10 % 5), number // 50
-        spec = {**model.spec, "method": method, "order": order, "seed": seed, "step": STEP, "first": STEP}
-        resolved = {**model.resolved, "method": method, "seed": seed, "sizes": [STEP] * PHASES}
-        resolved["order"] = list(published_orders()[order])
+        assert model.spec is not None
+        spec = model.spec.model_copy(
+            update={"method": method, "order": order, "seed": seed, "step": STEP, "first": STEP}
+        )
+        resolved = replace(
+            model.resolved, method=method, seed=seed, sizes=(STEP,) * PHASES, order=published_orders()[order]
+        )
         record = model.model_copy(
             update={
                 "identity": f"{number:012x}",
@@ -59,7 +65,7 @@ def write_records(folder: Path) -> None:
                 "phase_sizes": [STEP] * PHASES,
                 "phases_planned": PHASES,
                 "phases": phases,
-                "confusion": draw.integers(0, 30, (100, 100)).tolist(),
+                "confusion": confusion.tolist(),
                 "method": model.method.model_copy(update={"name": method}),
             }
         )

@@ -22,9 +22,10 @@ def loaded(point: EntryPoint, word: str) -> Any:
     """What an entry point names. A package that cannot be imported is told here, and so disturbs nothing else."""
     try:
         return point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        told = " ".join(str(error).split()) or type(error).__name__
         raise ClassgrowError(
-            f"The {word} {point.name!r} of an installed package cannot be loaded ({error}): "
+            f"The {word} {point.name!r} of an installed package cannot be loaded ({told}): "
             "fix or uninstall that package."
         ) from error
 

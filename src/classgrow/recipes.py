@@ -147,7 +147,11 @@ def recipe_for(
         raise ClassgrowError(f"There is no recipe {recipe_name!r}; known are {', '.join(RECIPES)}.{hint}")
     if epochs is not None and epochs < 1:
         raise ClassgrowError(f"{epochs} epochs train nothing: give `epochs` of 1 or more.")
-    recipe = RECIPES[recipe_name][checked_preset(preset)]
+    return adapted(RECIPES[recipe_name][checked_preset(preset)], profile, epochs, lr)
+
+
+def adapted(recipe: Recipe, profile: str = "official", epochs: int | None = None, lr: float | None = None) -> Recipe:
+    """A method's own recipe with another length or first learning rate; see `recipe_for`."""
     if lr is not None:
         recipe = recipe.starting_at(lr)
     if profile == "matched":

@@ -20,7 +20,8 @@ def test_demo_and_demo_again(classgrow, tmp_path: Path) -> None:  # type: ignore
         (row,) = [line.split() for line in first.stdout.splitlines() if line.startswith(f"  {name} ")]
         expected = [*numbers.curve, numbers.average, numbers.forgetting, numbers.mad]
         assert row[1:] == [f"{100 * value:.1f}" for value in expected if value is not None]
-    assert "nearest mean –, raw mean –" in first.stdout  # fine-tuning keeps no memory: missing, not zero
+    assert "2 classes, head " in first.stdout  # fine-tuning keeps no memory: by nearest means it has no answer
+    assert "2 classes, nearest class mean " in first.stdout and "unnormalised" not in first.stdout
 
     picture = (output / "curves.png").read_bytes()
     width, height = struct.unpack(">II", picture[16:24])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from classgrow.recipes import Schedule
 from classgrow.records.record import RECORD_FILE, read_record
 from classgrow.records.summary import summary
 
@@ -12,10 +13,10 @@ def test_the_record_holds_what_was_asked(finished: tuple[Path, str]) -> None:
     record = read_record(finished[0] / RECORD_FILE)
     assert record.status == "finished"
     assert record.identity == finished[0].name
-    assert record.spec["dataset"] == "digits" and record.spec["epochs"] == 4
+    assert record.spec is not None and record.spec.dataset == "digits" and record.spec.epochs == 4
     assert record.phase_sizes == [2, 2, 2] and record.phases_planned == 2
     assert record.class_names == ["0", "1", "2", "3", "4", "5"]
-    assert record.resolved["recipe"]["first"] == {"epochs": 4, "lr": 0.5, "drops": [3, 3], "factor": 0.2}
+    assert record.resolved.recipe.first == Schedule(epochs=4, lr=0.5, drops=(3, 3), factor=0.2)
     assert record.execution.threads == 1 and record.execution.device == "cpu"
     assert "exp(−d*/2)" in record.method.formula
     # 271 training images of 0 and 1; 271 of 2 and 3 with 25 exemplars of each old class; 12 of each of four after it.
@@ -50,8 +51,8 @@ def test_a_rate_and_a_number_of_the_methods_own(classgrow, finished: tuple[Path,
     assert done.returncode == 0, done.stderr
     (folder,) = tmp_path.iterdir()
     record = read_record(folder / RECORD_FILE)
-    assert (record.spec["lr"], record.spec["options"]) == (0.25, {"strength": 0.5})
-    assert record.resolved["recipe"]["later"]["lr"] == 0.25
+    assert record.spec is not None and (record.spec.lr, record.spec.options) == (0.25, {"strength": 0.5})
+    assert record.resolved.recipe.later.lr == 0.25
     assert "0.5·√(old/seen)" in record.method.formula
     shown = classgrow("show", folder)
     assert "--lr 0.25 --option strength=0.5" in shown.stdout

@@ -20,8 +20,8 @@ def records() -> list[Record]:
 def test_forty_runs_of_fgp_with_both_rules(records: list[Record]) -> None:
     assert len(records) == len({record.identity for record in records}) == 2 * 2 * 2 * 5
     assert {record.method.name for record in records} == {"fgp"}
-    assert {record.spec["order"] for record in records} == {"0", "1", "2", "3", "4"}
-    assert {(r.spec["dataset"], r.spec["first"], r.spec["memory"]) for r in records} == {
+    assert {record.spec.order for record in records if record.spec} == {"0", "1", "2", "3", "4"}
+    assert {(r.spec.dataset, r.spec.first, r.spec.memory) for r in records if r.spec} == {
         (dataset, first, memory)
         for dataset in ("cifar100", "imagenet100")
         for first in (10, 50)
@@ -31,7 +31,8 @@ def test_forty_runs_of_fgp_with_both_rules(records: list[Record]) -> None:
 
 
 def pick(records: list[Record], dataset: str, first: int, memory: int) -> list[Record]:
-    return [r for r in records if (r.spec["dataset"], r.spec["first"], r.spec["memory"]) == (dataset, first, memory)]
+    wanted = (dataset, first, memory)
+    return [r for r in records if r.spec and (r.spec.dataset, r.spec.first, r.spec.memory) == wanted]
 
 
 def test_curves_are_those_of_the_files(records: list[Record]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from classgrow.recipes import method_options, recipe_for
 from classgrow.records.environment import versions
 from classgrow.records.record import (
     RECORD_FILE,
@@ -16,8 +17,10 @@ from classgrow.records.record import (
     Execution,
     Hardware,
     MethodRecord,
+    Own,
     PhaseRecord,
     Record,
+    RuleRecord,
     RuleResult,
     Seconds,
     write_record,
@@ -38,7 +41,7 @@ def make_phase(
 ) -> PhaseRecord:
     """Phase `number` (from 0) of the run that `make_record` describes."""
     seen, last = sum(sizes[: number + 1]), len(sizes) - 1
-    nearest = [level + 0.3 * (1 - number / last if last else 0)] * seen
+    nearest = [min(1.0, level + 0.3 * (1 - number / last if last else 0))] * seen
     if groups is not None and number == last:
         nearest = [value for value, size in zip(groups, sizes, strict=True) for _ in range(size)]
     return PhaseRecord(
@@ -46,7 +49,6 @@ def make_phase(
         classes_seen=seen,
         rules={
             "nearest": RuleResult(accuracy=None, per_class=nearest),
-            "raw_nearest": None,
             "head": RuleResult(accuracy=None, per_class=[0.1] * seen),
         },
         test_counts=[100] * seen,
@@ -89,17 +91,29 @@ def make_record(
     sizes = resolved.sizes
     done = range(len(sizes) if phases is None else phases)
     found = [make_phase(number, sizes, level, groups, memory or 0, seconds / len(sizes)) for number in done]
-    count = found[-1].classes_seen if found else 0
+    hits = [100 * (value or 0) for value in (found[-1].per_class("nearest") or [])] if found else []
+    right = [round(one) for one in hits] if all(abs(one - round(one)) < 1e-9 for one in hits) else []
+    count = len(right)
     confusion = [
-        [90 if row == column else 10 * (column == (row + 1) % count) for column in range(count)] for row in range(count)
+        [right[row] if row == column else (100 - right[row]) * (column == (row + 1) % count) for column in range(count)]
+        for row in range(count)
     ]
     return Record(
         identity=identity(resolved),
-        spec=spec.to_json(),
-        resolved=resolved.to_json(),
-        method=MethodRecord(name=method, formula="BCE(σ(a), y) & <more>", steps=["grow", "train"], rule="argmin"),
+        spec=spec,
+        resolved=resolved,
+        own=Own(recipe=recipe_for(resolved.recipe_name, resolved.kind), options=method_options(method, resolved.kind)),
+        method=MethodRecord(
+            name=method,
+            formula="BCE(σ(a), y) & <more>",
+            steps=["grow", "train"],
+            rules=[
+                RuleRecord(name="nearest", title="nearest class mean", formula="argmin"),
+                RuleRecord(name="head", title="head", formula="argmax"),
+            ],
+        ),
         code=Code(version="0.1.0", commit="abc"),
-        numerics=1,
+        numerics=resolved.numerics,
         seed=seed,
         class_ids=list(resolved.order),
         class_names=[f"class {number}" for number in resolved.order],

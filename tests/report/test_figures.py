@@ -11,10 +11,11 @@ from PIL import Image
 
 from classgrow.records.official import official_records
 from classgrow.report.figures import _STYLE, draw, figure_size, write_figure
-from classgrow.report.gather import Results, gather, run_of
+from classgrow.report.gather import Results, gather
 from classgrow.report.legends import with_room
 from classgrow.report.names import LOOKS
 from classgrow.report.panels import FigureData, PanelData, Series, own_figures, paper_figures
+from classgrow.report.runs import run_of
 from classgrow.report.trade_offs import trade_off_figures
 
 

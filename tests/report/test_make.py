@@ -122,15 +122,15 @@ def test_the_page_of_a_run_holds_matrix_formula_times_and_command(runs: Path, tm
     assert "BCE(σ(<i>a</i>), <i>y</i>) &amp; &lt;more&gt;" in text
     assert len(re.findall(r"--share:", text)) == 55  # 10 phases: 1 + 2 + ... + 10 groups
     assert "data:image/png;base64," in text
-    assert "10 of 100" in text
+    assert "60 of 100" in text
     assert "a processor, 2 cores" in text
 
 
 def test_a_few_classes_show_their_counts(make, write, tmp_path: Path) -> None:
-    record = make("fgp", classes=4, first=2, step=2, memory=100)
+    record = make("fgp", level=0.7, classes=4, first=2, step=2, memory=100)
     made = make_report(write([record], tmp_path / "runs"), tmp_path / "report")
     text = (made.output / "runs" / f"{record.identity}.html").read_text()
-    assert text.count(">90</td>") == 4
+    assert text.count(">30</td>") == 4
     assert "data:image/png" not in text
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from classgrow.records.official import official_records
-from classgrow.report.gather import gather, run_of
+from classgrow.report.gather import gather
 from classgrow.report.make import make_report
 from classgrow.report.panels import own_figures, paper_figures
 from classgrow.report.reduced import Gaps, Part, brief, gaps, numbers
+from classgrow.report.runs import run_of
 from classgrow.report.tables import own_tables, paper_tables
 
 SMALL = {"classes": 20, "first": 4, "step": 4, "memory": 200, "epochs": 7}

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from classgrow.report.comparisons import compare
-from classgrow.report.gather import Regimen, Results, Setting, gather, run_of, words
+from classgrow.report.gather import Results, gather
 from classgrow.report.panels import incremental_series
+from classgrow.report.runs import Regimen, run_of
+from classgrow.report.settings import Setting
+from classgrow.report.words import words
 
 FS_1K = Setting("cifar100", (10,) * 10, 1000)
 OFFICIAL = Regimen()

@@ -7,7 +7,8 @@ import math
 import pytest
 
 from classgrow.report.comparisons import TOO_SMALL, compare, comparison_tables, interval_text, p_text
-from classgrow.report.gather import gather, run_of
+from classgrow.report.gather import gather
+from classgrow.report.runs import run_of
 from classgrow.report.significance import paired, sign_flip_p, t_95
 from classgrow.report.writers import csv_text, latex, markdown
 

@@ -8,10 +8,13 @@ import io
 import pytest
 
 from classgrow.records.official import official_records
-from classgrow.report.gather import Regimen, Results, Setting, gather, run_of, words
+from classgrow.report.gather import Results, gather
 from classgrow.report.names import label
 from classgrow.report.paper_values import paper_value
+from classgrow.report.runs import Regimen, run_of
+from classgrow.report.settings import Setting
 from classgrow.report.tables import Cell, Table, own_tables, paper_table, paper_tables
+from classgrow.report.words import words
 from classgrow.report.writers import csv_text, latex, markdown, signed
 from classgrow.specs.paper import ITEMS, METHODS
 

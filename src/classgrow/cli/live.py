@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from classgrow.cli.tables import DASH, RULES, accuracy_by, number
+from classgrow.cli.tables import DASH, accuracy_by, number
 from classgrow.records.record import Record
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class LiveRun:
         """A phase is recorded."""
         phase = record.phases[-1]
         self.whole.done = sum(self.plan[: phase.phase])
-        accuracies = ", ".join(f"{text} {accuracy_by(phase, rule)}" for rule, text in RULES.items())
+        accuracies = ", ".join(f"{rule.title} {accuracy_by(phase, rule.name)}" for rule in record.everyday_rules)
         speed = number(phase.images_per_second)
         self.say(
             f"phase {phase.phase}/{self.phases}: {phase.classes_seen} classes, {accuracies} "

@@ -7,8 +7,10 @@ from functools import cache
 from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from classgrow.cli.tables import Table
+from classgrow.records.words import printable
 
 
 @cache
@@ -20,15 +22,16 @@ def console() -> Console:
 
 def print_table(table: Table) -> None:
     """A title, the table, its notes."""
-    shown = RichTable(title=table.title or None, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    title = Text(printable(table.title), "bold") if table.title else None  # as text: a name in it may look like markup
+    shown = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
     for place, name in enumerate(table.columns):
-        shown.add_column(name, justify="left" if place == 0 else "right", no_wrap=True)
+        shown.add_column(Text(printable(name)), justify="left" if place == 0 else "right", no_wrap=True)
     for row in table.rows:
-        shown.add_row(*row)
+        shown.add_row(*(Text(printable(cell)) for cell in row))
     if table.footer:
         shown.add_section()
     for row in table.footer:
-        shown.add_row(*row)
+        shown.add_row(*(Text(printable(cell)) for cell in row))
     console().print(shown)
     for note in table.notes:
-        console().print(note, style="dim", markup=False)
+        console().print(note, style="dim", markup=False, emoji=False)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classgrow.errors import ClassgrowError
-
 if TYPE_CHECKING:
     from classgrow.records.record import Record
+    from classgrow.specs.spec import ResolvedSpec
 
 
 def show(
@@ -22,12 +21,14 @@ def show(
     ] = None,
 ) -> None:
     """Show what a run recorded, or a table of all runs below a folder."""
+    from classgrow.records.folder import find_record_files, read_records
     from classgrow.records.record import RECORD_FILE
 
     single = path.is_file() or (path / RECORD_FILE).is_file()
+    found, problems = read_records(find_record_files(path))
+    runs = [(file.parent, record) for file, record in found]
     if csv is not None and as_json:
         raise typer.BadParameter("--csv and --json are two answers: ask for one at a time.")
-    runs, broken = read_runs(path)
     if csv is not None:
         from classgrow.records.export import to_csv
 
@@ -42,38 +43,22 @@ def show(
         from classgrow.cli.tables import runs_table
 
         print_table(runs_table(runs))
-    for sentence in broken:
-        typer.echo(f"Left out: {sentence}", err=True)
-
-
-def read_runs(path: Path) -> tuple[list[tuple[Path, Record]], list[str]]:
-    """Folders and records, and a sentence for each record that cannot be read. None that can: the first sentence."""
-    from classgrow.records.folder import find_record_files
-    from classgrow.records.record import read_record
-
-    runs, broken = [], []
-    for file in find_record_files(path):
-        try:
-            runs.append((file.parent, read_record(file)))
-        except ClassgrowError as error:
-            broken.append(error)
-    if broken and not runs:
-        raise broken[0]
-    return runs, [str(error) for error in broken]
+    for problem in problems:
+        typer.echo(f"Left out: {problem}", err=True)
 
 
 def as_json_values(folder: Path, record: Record) -> dict[str, Any]:
     """The record, and its summary by every rule (`summary`: by the method's own)."""
     from dataclasses import asdict
 
-    from classgrow.cli.tables import RULES
     from classgrow.records.record import to_json
     from classgrow.records.summary import summary
 
+    names = [rule.name for rule in record.method.rules]
     return {
         "folder": str(folder),
         "summary": asdict(summary(record)),
-        "rules": {rule: asdict(summary(record, rule)) for rule in RULES},
+        "rules": {rule: asdict(summary(record, rule)) for rule in names},
         "record": to_json(record),
     }
 
@@ -82,21 +67,23 @@ def print_run(folder: Path, record: Record) -> None:
     """One run for people."""
     from classgrow.cli.printing import console, print_table
     from classgrow.cli.tables import detail_table
+    from classgrow.records.words import printable
 
     for name, text in facts(folder, record):
-        console().print(f"{name + ':':<10} {text}", markup=False, soft_wrap=True)
+        console().print(f"{name + ':':<10} {printable(text)}", markup=False, emoji=False, soft_wrap=True)
     print_table(detail_table(record))
 
 
 def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
     """What a run was, on what it ran, and how to repeat it: (name, text) in reading order."""
     from classgrow.cli.live import clock_text
+    from classgrow.records.departures import set_by_hand
     from classgrow.records.repeat import repeat_command
-    from classgrow.records.summary import order_name, set_by_hand
+    from classgrow.records.summary import order_name
 
     resolved, machine, versions = record.resolved, record.hardware, record.versions
-    recipe = resolved["recipe"]
-    options = set_by_hand(None, resolved.get("options", {}).items())
+    recipe = resolved.recipe
+    options = set_by_hand(None, resolved.options.items())
     seconds = sum(phase.seconds.total for phase in record.phases)
     state = {"finished": "finished", "running": "not finished", "failed": "failed"}[record.status]
     threads = f"{record.execution.threads} thread{'s' if record.execution.threads != 1 else ''}"
@@ -106,18 +93,18 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
         ("run", f"{folder} ({state}, {len(record.phases)} of {record.phases_planned} phases)"),
         ("objective", record.method.formula),
         ("steps", "; ".join(record.method.steps)),
-        ("rule", record.method.rule),
+        ("rule", record.rule(record.headline).formula),
         (
             "data",
-            f"{resolved['dataset']}, classes per phase {sizes_text(record.phase_sizes)}, class order "
+            f"{resolved.dataset}, classes per phase {sizes_text(record.phase_sizes)}, class order "
             f"{order_name(record)}, seed {record.seed}",
         ),
         ("network", network_text(resolved)),
         ("memory", memory_text(resolved)),
         (
             "recipe",
-            f"{recipe['first']['epochs']} epochs, then {recipe['later']['epochs']} a phase, learning rate "
-            f"{recipe['first']['lr']:g}{options}, batches of {recipe['batch_size']} ({resolved['profile']})",
+            f"{recipe.first.epochs} epochs, then {recipe.later.epochs} a phase, learning rate "
+            f"{recipe.first.lr:g}{options}, batches of {recipe.batch_size} ({resolved.profile})",
         ),
         (
             "hardware",
@@ -133,11 +120,11 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
     ]
 
 
-def network_text(resolved: dict[str, Any]) -> str:
+def network_text(resolved: ResolvedSpec) -> str:
     from classgrow.presets import PRESETS
 
-    preset = PRESETS[resolved["kind"]]
-    return f"{resolved.get('network') or preset.network} (preset {preset.name})"
+    preset = PRESETS[resolved.kind]
+    return f"{resolved.network or preset.network} (preset {preset.name})"
 
 
 def sizes_text(sizes: list[int]) -> str:
@@ -151,9 +138,9 @@ def sizes_text(sizes: list[int]) -> str:
     return " + ".join(f"{times} x {size}" if times > 1 else str(size) for times, size in groups)
 
 
-def memory_text(resolved: dict[str, Any]) -> str:
-    if resolved["memory"]:
-        return f"{resolved['memory']} exemplars in total, by {resolved['selection']}"
-    if resolved["memory_per_class"]:
-        return f"{resolved['memory_per_class']} exemplars per class, by {resolved['selection']}"
+def memory_text(resolved: ResolvedSpec) -> str:
+    if resolved.memory:
+        return f"{resolved.memory} exemplars in total, by {resolved.selection}"
+    if resolved.memory_per_class:
+        return f"{resolved.memory_per_class} exemplars per class, by {resolved.selection}"
     return "no limited memory"

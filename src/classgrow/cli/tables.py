@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from classgrow import metrics
-from classgrow.records.record import PhaseRecord, Record, RuleName
-from classgrow.records.summary import RunSummary, set_by_hand, summary
+from classgrow.records.departures import departures
+from classgrow.records.record import PhaseRecord, Record
+from classgrow.records.summary import RunSummary, summary
 
 DASH = "–"
-RULES: dict[RuleName, str] = {"nearest": "nearest mean", "raw_nearest": "raw mean", "head": "head"}
 SINGLE_ORDER = (
     "MAD: mean absolute deviation of the phase accuracies of this one run. It is larger by nature than the paper's, "
     "which averages five class orders first: do not compare the two."
@@ -31,7 +31,14 @@ class Table:
     def markdown(self) -> str:
         """The same for a text file."""
         rules = tuple("---" if place == 0 else "---:" for place in range(len(self.columns)))
-        return "\n".join(f"| {' | '.join(row)} |" for row in (self.columns, rules, *self.rows, *self.footer))
+        return "\n".join(
+            f"| {' | '.join(map(_cell, row))} |" for row in (self.columns, rules, *self.rows, *self.footer)
+        )
+
+
+def _cell(text: str) -> str:
+    """A text in a Markdown table: neither HTML nor a further cell."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
 
 
 def percent(fraction: float | None) -> str:
@@ -43,33 +50,34 @@ def number(value: float | None, digits: int = 0) -> str:
     return DASH if value is None else f"{value:,.{digits}f}"
 
 
-def accuracy_by(phase: PhaseRecord, rule: RuleName) -> str:
+def accuracy_by(phase: PhaseRecord, rule: str) -> str:
     result = phase.rules.get(rule)
     return percent(None if result is None else result.accuracy)
 
 
 def rule_names(record: Record) -> list[str]:
-    """The rules as column names; the one that counts for this method has a star."""
-    return [f"{text}*" if rule == record.headline else text for rule, text in RULES.items()]
+    """The everyday rules as column names; the one that answers for this method has a star."""
+    return [f"{rule.title}*" if rule.name == record.headline else rule.title for rule in record.everyday_rules]
 
 
 def run_table(record: Record) -> Table:
-    """Accuracy after each phase by every rule, and the numbers by which a run is known."""
+    """Accuracy after each phase by every everyday rule, and the numbers by which a run is known."""
+    rules = [rule.name for rule in record.everyday_rules]
     return Table(
         columns=("phase", "classes", *rule_names(record)),
         rows=tuple(
-            (str(phase.phase), str(phase.classes_seen), *(accuracy_by(phase, rule) for rule in RULES))
+            (str(phase.phase), str(phase.classes_seen), *(accuracy_by(phase, rule) for rule in rules))
             for phase in record.phases
         ),
         footer=summary_rows(record, blank=1),
-        title=f"{record.method.name} on {record.resolved['dataset']}: accuracy in % after each phase",
+        title=f"{record.method.name} on {record.resolved.dataset}: accuracy in % after each phase",
         notes=("* the rule this method predicts by", SINGLE_ORDER),
     )
 
 
 def summary_rows(record: Record, blank: int) -> tuple[tuple[str, ...], ...]:
-    """Average, forgetting and MAD by every rule, after `blank` empty cells."""
-    every = [summary(record, rule) for rule in RULES]
+    """Average, forgetting and MAD by every everyday rule, after `blank` empty cells."""
+    every = [summary(record, rule.name) for rule in record.everyday_rules]
     gap = ("",) * blank
     return (
         ("average", *gap, *(percent(one.average) for one in every)),
@@ -106,13 +114,13 @@ def runs_table(records: Sequence[tuple[Path, Record]]) -> Table:
     rows = []
     for path, record in records:
         known = summary(record)
-        memory = record.resolved["memory"] or record.resolved["memory_per_class"]
-        each = "" if record.resolved["memory"] or not memory else " each"
+        memory = record.resolved.memory or record.resolved.memory_per_class
+        each = "" if record.resolved.memory or not memory else " each"
         rows.append(
             (
                 path.name,
-                record.resolved["dataset"],
-                f"{record.method.name}{set_by_hand(record.spec.get('lr'), (record.spec.get('options') or {}).items())}",
+                record.resolved.dataset,
+                f"{record.method.name}{departures(record).words}",
                 f"{number(memory)}{each}",
                 str(record.seed),
                 f"{len(record.phases)}/{record.phases_planned}",

@@ -111,9 +111,9 @@ def recorded_speeds(output: Path) -> dict[PresetName, float]:
             record = read_record(path)
             how = record.execution
             same = (how.device, how.threads, how.processes) == (usual.device, usual.threads, 1)
-            if same and record.hardware.cpu == hardware().cpu and not record.resolved.get("network"):
+            if same and record.hardware.cpu == hardware().cpu and not record.resolved.network:
                 given = [phase.images_per_second for phase in record.phases[1:] if phase.images_per_second]
-                rates.setdefault(record.resolved.get("kind"), []).extend(given)
+                rates.setdefault(record.resolved.kind, []).extend(given)
     return {preset: 1 / statistics.median(rates[preset]) for preset in PRESETS if rates.get(preset)}
 
 

@@ -6,38 +6,31 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from classgrow import metrics
 from classgrow.checkpoint import CheckpointFile
 from classgrow.data.catalogue import load
-from classgrow.data.labelled import Dataset, LabelledImages
+from classgrow.data.labelled import Dataset
 from classgrow.data.scenario import Scenario
 from classgrow.engine.compiled import Compile, decide_compile
 from classgrow.engine.group import Group, join, lost_processes_told
 from classgrow.engine.resident import resident
 from classgrow.engine.runtime import Execution, decide
 from classgrow.errors import ClassgrowError
+from classgrow.experiments.beginning import make_learner, new_record, now
+from classgrow.experiments.evaluation import evaluate
 from classgrow.experiments.going_on import gone_on
 from classgrow.experiments.lock import LOCK_FILE, only_one
 from classgrow.experiments.plan import budget_of, method_of, network_of, planned_images, resolved_for
-from classgrow.learner import Learner
-from classgrow.memory import HELD_OUT, TRAIN
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.progress import Progress, Silent
 from classgrow.records import record as records
-from classgrow.records.environment import code, hardware, versions
 from classgrow.records.folder import FAILURE_FILE, make_writable, run_dir
-from classgrow.records.record import RECORD_FILE, PhaseRecord, Record, RuleResult, Seconds, read_record, write_record
+from classgrow.records.record import RECORD_FILE, Record, read_record, write_record
 from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run
-from classgrow.steps.phase import PhaseLog
 
-RULES: tuple[records.RuleName, ...] = ("nearest", "raw_nearest", "head")
 CHECKPOINT_FILE = "checkpoint.safetensors"
 
 
@@ -128,7 +121,7 @@ def run_spec(
 def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress: Progress) -> Record:
     """The record to go on with, written as running; a finished one as it is."""
     record = existing_record(run)
-    if record is not None and record.resolved.get("data", "") != run.resolved.data:
+    if record is not None and record.resolved.data != run.resolved.data:
         raise ClassgrowError(
             f"The run in {run.folder} was made from other images than those in the data folder now: "
             "bring back the same files, or choose another --output."
@@ -151,7 +144,8 @@ def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress
             "status": "running",
             "error": None,
             "finished": None,
-            "spec": run.spec.to_json(),
+            "spec": run.spec,
+            "unread_spec": None,
         }
     )
     write_record(record, run.folder / RECORD_FILE)
@@ -232,98 +226,6 @@ def seconds_before(checkpoint: dict[str, Any]) -> float:
     return float(log["train_seconds"] + log["remember_seconds"] + point.get("seconds", 0.0))
 
 
-def make_learner(run: Run, record: Record, progress: Progress) -> Learner:
-    """The learner a resolved spec describes, executed as the record says."""
-    resolved = run.resolved
-    return Learner(
-        method_of(resolved),
-        memory=resolved.memory,
-        memory_per_class=resolved.memory_per_class,
-        recipe=resolved.recipe,
-        inputs=resolved.inputs,
-        preset=resolved.kind,
-        network=resolved.network or None,
-        total_classes=resolved.total_classes,
-        seed=resolved.seed,
-        selection=resolved.selection if resolved.selection != "herding" else None,
-        execution=Execution(**record.execution.model_dump()),
-        progress=progress,
-    )
-
-
-def evaluate(
-    learner: Learner, test: LabelledImages, log: PhaseLog, learned_seconds: float
-) -> tuple[PhaseRecord, list[list[int]]]:
-    """Test on all classes seen, by every rule; the confusion matrix is that of the method's own rule."""
-    started = time.perf_counter()
-    seen = len(learner.state.classes)
-    tables = {
-        rule: metrics.confusion(test.labels.numpy(), predicted.numpy(), seen)
-        for rule, predicted in learner.predictions(test).items()
-    }
-    seconds = time.perf_counter() - started
-    memory = learner.state.memory
-    result = PhaseRecord(
-        phase=learner.state.phase,
-        classes_seen=seen,
-        rules={rule: rule_result(tables.get(rule)) for rule in RULES},
-        test_counts=torch.bincount(test.labels, minlength=seen).tolist(),
-        processes=learner.runtime.processes,
-        exemplars=memory.count(TRAIN),
-        held_out=memory.count(HELD_OUT),
-        notes=log.notes,
-        training_images=log.training_images,
-        loss=log.loss,
-        seconds=Seconds(
-            train=log.train_seconds,
-            remember=log.remember_seconds,
-            evaluate=seconds,
-            total=learned_seconds + seconds,
-        ),
-        images_per_second=log.images / log.train_seconds if log.train_seconds else None,
-    )
-    return result, tables[learner.method.rule.name].tolist()
-
-
-def rule_result(table: object) -> RuleResult | None:
-    """Accuracies from a confusion matrix; None where the rule does not apply."""
-    import numpy as np
-
-    if table is None:
-        return None
-    counts = np.asarray(table)
-    return RuleResult(accuracy=float(np.trace(counts) / counts.sum()), per_class=metrics.per_class_accuracy(counts))
-
-
-def new_record(run: Run, execution: Execution) -> Record:
-    """A record with no phase yet."""
-    method, resolved = method_of(run.resolved), run.resolved
-    classes = [run.dataset.classes[number] for number in resolved.order]
-    return Record(
-        identity=run.folder.name,
-        spec=run.spec.to_json(),
-        resolved=resolved.to_json(),
-        method=records.MethodRecord(
-            name=method.name,
-            formula=method.formula,
-            steps=[str(step) for step in method.steps],
-            rule=method.rule.formula,
-        ),
-        code=code(),
-        numerics=resolved.numerics,
-        seed=resolved.seed,
-        class_ids=[label.id for label in classes],
-        class_names=[label.name for label in classes],
-        phase_sizes=list(resolved.sizes),
-        headline=method.rule.name,  # type: ignore[arg-type]
-        phases_planned=run.phases,
-        execution=records.Execution(**execution.as_json()),
-        versions=versions(),
-        hardware=hardware(),
-        started=now(),
-    )
-
-
 def existing_record(run: Run) -> Record | None:
     """The record of an earlier start of the same run."""
     path = run.folder / RECORD_FILE
@@ -348,7 +250,3 @@ def clear_folder(folder: Path, progress: Progress) -> None:
 
 
 OURS = {RECORD_FILE, CHECKPOINT_FILE, FAILURE_FILE, LOCK_FILE}
-
-
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

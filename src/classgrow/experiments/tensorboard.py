@@ -54,7 +54,7 @@ class TensorboardLog:
     def after_phase(self, record: Record) -> None:
         """Write what the newest phase gave."""
         if self._writer is None:
-            self._writer = self._make(str(self.folder / f"{record.method.name}-{record.identity}"))
+            self._writer = self._make(str(self.folder / f"{record.resolved.method}-{record.identity}"))
             self._writer.add_text("objective", record.method.formula)
         phase = record.phases[-1]
         for name, value in scalars(record).items():

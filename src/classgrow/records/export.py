@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from classgrow import metrics
 from classgrow.errors import ClassgrowError
+from classgrow.records.departures import exact
 from classgrow.records.folder import find_records
-from classgrow.records.record import PhaseRecord, Record, RuleName
-from classgrow.records.summary import exact, order_name
+from classgrow.records.record import PhaseRecord, Record
+from classgrow.records.summary import order_name
 
 if TYPE_CHECKING:
     import pandas
@@ -76,10 +77,15 @@ def to_csv(records: Records, path: Path | str) -> Path:
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
-            writer.writerows(found)
+            writer.writerows({name: spreadsheet_safe(value) for name, value in row.items()} for row in found)
     except OSError as error:
         raise ClassgrowError(f"Cannot write {path} ({error.strerror}): choose another file.") from error
     return path
+
+
+def spreadsheet_safe(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula, with a ' before it; anything else as it is."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
 def to_dataframe(records: Records) -> pandas.DataFrame:
@@ -96,24 +102,24 @@ def _read(records: Records) -> Iterable[Record]:
 
 
 def _run_columns(record: Record) -> dict[str, Any]:
-    spec, resolved = record.spec, record.resolved
+    resolved = record.resolved
     sizes = record.phase_sizes
     return {
         "identity": record.identity,
-        "dataset": resolved.get("dataset", spec.get("dataset")),
-        "method": resolved.get("method", record.method.name),
-        "profile": resolved.get("profile", spec.get("profile")),
-        "memory": resolved.get("memory"),
-        "memory_per_class": resolved.get("memory_per_class"),
+        "dataset": resolved.dataset,
+        "method": resolved.method,
+        "profile": resolved.profile,
+        "memory": resolved.memory,
+        "memory_per_class": resolved.memory_per_class,
         "first": sizes[0],
         "step": sizes[1] if len(sizes) > 1 else None,
         "classes": sum(sizes),
         "order": order_name(record),
         "seed": record.seed,
-        "epochs": resolved.get("recipe", {}).get("first", {}).get("epochs"),
-        "lr": resolved.get("recipe", {}).get("first", {}).get("lr"),
-        "options": " ".join(f"{name}={exact(value)}" for name, value in resolved.get("options", {}).items()),
-        "selection": resolved.get("selection"),
+        "epochs": resolved.recipe.first.epochs,
+        "lr": resolved.recipe.first.lr,
+        "options": " ".join(f"{name}={exact(value)}" for name, value in resolved.options.items()),
+        "selection": resolved.selection,
         "status": record.status,
         "code_version": record.code.version,
         "commit": record.code.commit,
@@ -135,7 +141,7 @@ def _phase_columns(record: Record, phase: PhaseRecord) -> dict[str, Any]:
     }
 
 
-def _rule_columns(record: Record, phase: PhaseRecord, rule: RuleName) -> dict[str, Any]:
+def _rule_columns(record: Record, phase: PhaseRecord, rule: str) -> dict[str, Any]:
     """The numbers by one rule as they stand after this phase."""
     until = record.phases[: phase.phase]
     matrix = [earlier.per_class(rule) for earlier in until]

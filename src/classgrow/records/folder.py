@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 from classgrow.errors import ClassgrowError
 from classgrow.records.record import RECORD_FILE, Record, read_record
+from classgrow.records.words import printable
 
 FAILURE_FILE = "failure.json"
 """Beside the record, or in its place where a run failed before it had one: the error and the command."""
@@ -25,15 +28,33 @@ def make_writable(folder: Path) -> None:
         probe.touch()
         probe.unlink(missing_ok=True)  # another process may try the same at the same moment
     except OSError as error:
-        raise ClassgrowError(f"Cannot write to {folder} ({error.strerror}): choose another --output.") from error
+        raise ClassgrowError(f"Cannot write to {folder} ({error.strerror}): choose another `output`.") from error
 
 
 def find_records(path: Path | str) -> list[Record]:
     """The records at `path`: a record file, the folder of a run, or a folder with run folders up to two levels below.
 
-    Sorted by path, so that the same files always give the same list. None at all is a ClassgrowError.
+    Sorted by path, so that the same files always give the same list. A record that cannot be read is a warning and
+    left out; none at all is a ClassgrowError.
     """
-    return [read_record(file) for file in find_record_files(path)]
+    found, problems = read_records(find_record_files(path))
+    for problem in problems:
+        warnings.warn(problem, stacklevel=2)
+    return [record for _, record in found]
+
+
+def read_records(files: Iterable[Path]) -> tuple[list[tuple[Path, Record]], list[str]]:
+    """The records that can be read, each with its file, and a sentence for each of the others. If none can be read,
+    the first such sentence is a ClassgrowError."""
+    found, problems = [], []
+    for file in files:
+        try:
+            found.append((file, read_record(file)))
+        except ClassgrowError as error:
+            problems.append(str(error))
+    if problems and not found:
+        raise ClassgrowError(problems[0])
+    return found, problems
 
 
 def find_record_files(path: Path | str) -> list[Path]:
@@ -63,7 +84,10 @@ def find_failures(path: Path | str) -> list[str]:
 
 def _failure(file: Path) -> str:
     try:
+        if not file.is_file():
+            raise OSError("not a regular file")
         content = json.loads(file.read_text(encoding="utf-8"))
-        return f"The run {file.parent.name} failed before its first result: {content['error']} ({content['command']})"
-    except (OSError, ValueError, KeyError, TypeError):
-        return f"The run {file.parent.name} failed before its first result, and {file} cannot be read: run it again."
+        told = f"failed before its first result: {content['error']} ({content['command']})"
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        told = f"failed before its first result, and {file} cannot be read: run it again."
+    return printable(f"The run {file.parent.name} {told}")

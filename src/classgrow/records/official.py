@@ -16,9 +16,10 @@ from classgrow.records.record import (
     Execution,
     Hardware,
     MethodRecord,
+    Own,
     PhaseRecord,
     Record,
-    RuleName,
+    RuleRecord,
     RuleResult,
     Seconds,
     Versions,
@@ -31,9 +32,9 @@ OFFICIAL: Final = Code(version="authors' result files")
 
 _BLOCK = 10  # the files hold the mean accuracy of each ten consecutive classes
 _DATASETS = {"cifar100": ((32, 32, 3), 100), "imagenet100": ((224, 224, 3), 50)}  # shape, test images a class
-_RULES: dict[str, RuleName] = {"nearest": "nearest", "classifier": "head"}
+_RULES: dict[str, str] = {"nearest": "nearest", "classifier": "head"}
 _Blocks = dict[str, float]
-_Run = dict[RuleName, dict[int, _Blocks]]
+_Run = dict[str, dict[int, _Blocks]]
 
 
 def official_records() -> list[Record]:
@@ -74,13 +75,21 @@ def _record(dataset: str, first: int, memory: int, order: str, run: _Run) -> Rec
     phases = [_phase(number, resolved, run, images_per_class) for number in range(1, len(resolved.sizes) + 1)]
     return Record(
         identity=hashlib.sha256(f"official {identity(resolved)}".encode()).hexdigest()[:12],
-        spec=spec.to_json(),
-        resolved=resolved.to_json(),
+        spec=spec,
+        resolved=resolved,
+        own=Own(recipe=resolved.recipe, options=resolved.options),
         method=MethodRecord(
             name="fgp",
             formula="not in the files; see `classgrow methods fgp`",
             steps=[],
-            rule="nearest class mean (NME); the head's argmax is kept too",
+            rules=[
+                RuleRecord(
+                    name="nearest",
+                    title="nearest class mean",
+                    formula="nearest class mean (NME); the head's argmax is kept too",
+                ),
+                RuleRecord(name="head", title="head", formula="argmax_c a_c(x)"),
+            ],
         ),
         code=OFFICIAL,
         numerics=resolved.numerics,
@@ -107,7 +116,6 @@ def _phase(number: int, resolved: ResolvedSpec, run: _Run, images_per_class: int
         classes_seen=seen,
         rules={
             "nearest": _result(run["nearest"][number], seen),
-            "raw_nearest": None,
             "head": _result(run["head"][number], seen),
         },
         test_counts=[images_per_class] * seen,

@@ -6,17 +6,23 @@ import json
 import math
 import os
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PlainSerializer, ValidationError
 
 from classgrow.errors import ClassgrowError
+from classgrow.recipes import Recipe
 from classgrow.records.consistency import contradiction
+from classgrow.records.reading import in_current_format, read_json, unreadable
+from classgrow.records.words import Text, Word, printable
+from classgrow.specs.spec import ResolvedSpec, Spec
+from classgrow.specs.typed import LARGEST, typed
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+READABLE: Final = (1, 2)
 RECORD_FILE = "record.json"
-RuleName = Literal["nearest", "raw_nearest", "head"]
 
 
 def _finite(value: object) -> object:
@@ -24,11 +30,24 @@ def _finite(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _recipe(value: object) -> object:
+    return value if isinstance(value, Recipe) else typed(Recipe, value, "own.recipe")
+
+
+def _resolved(value: object) -> object:
+    """Checked also where it was made here, so that no run is recorded that cannot be read again."""
+    return ResolvedSpec.from_json(value.to_json() if isinstance(value, ResolvedSpec) else value)
+
+
 Number = Annotated[float | None, BeforeValidator(_finite)]
+Finite = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
+Whole = Annotated[int, Field(ge=0, lt=2**53)]
+OwnRecipe = Annotated[InstanceOf[Recipe], BeforeValidator(_recipe), PlainSerializer(asdict)]
+Resolved = Annotated[InstanceOf[ResolvedSpec], BeforeValidator(_resolved), PlainSerializer(ResolvedSpec.to_json)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class RuleResult(_Part):
@@ -41,57 +60,76 @@ class RuleResult(_Part):
 class Seconds(_Part):
     """Wall time of a phase."""
 
-    train: float
-    remember: float
-    evaluate: float
-    total: float
+    train: Finite
+    remember: Finite
+    evaluate: Finite
+    total: Finite
 
 
 class PhaseRecord(_Part):
-    """What one phase gave. `phase` counts from 1; a rule the method does not have is None; `processes` trained it;
-    `notes` are what its steps found worth telling (BiC's alpha and beta)."""
+    """What one phase gave. `phase` counts from 1; `rules` has the results by the name of the rule (None: it did not
+    apply); `processes` trained it; `notes` are what its steps found worth telling (BiC's alpha and beta)."""
 
-    phase: int
-    classes_seen: int
-    rules: dict[RuleName, RuleResult | None]
-    test_counts: list[int]
-    processes: int = 1
-    exemplars: int
-    held_out: int = 0
-    training_images: int
+    phase: Whole
+    classes_seen: Whole
+    rules: dict[Word, RuleResult | None]
+    test_counts: list[Whole]
+    processes: Whole = 1
+    exemplars: Whole
+    held_out: Whole = 0
+    training_images: Whole
     loss: Number = None
-    notes: list[str] = []
+    notes: list[Text] = []
     seconds: Seconds
     images_per_second: Number = None
 
-    def per_class(self, rule: RuleName) -> list[float | None] | None:
+    def per_class(self, rule: str) -> list[float | None] | None:
         """Accuracies by `rule`, or None if the rule has none."""
         result = self.rules.get(rule)
         return None if result is None else result.per_class
 
 
-class MethodRecord(_Part):
-    """The method in its own words."""
+class RuleRecord(_Part):
+    """A way of predicting in its own words. One that is not `everyday` answers a special question: it stands in the
+    record, in exports and in the details of a run's page, and in no other table."""
 
-    name: str
-    formula: str
-    steps: list[str]
-    rule: str
+    name: Word
+    title: Text
+    formula: Text
+    everyday: bool = True
+
+
+class MethodRecord(_Part):
+    """The method in its own words, with every rule whose results are recorded."""
+
+    name: Text
+    formula: Text
+    steps: list[Text]
+    rules: list[RuleRecord]
+
+
+class Own(_Part):
+    """The method's own numbers on such images: what a run has unless it is given others. `recipe` is None and `preset`
+    is "" where that is not known."""
+
+    recipe: OwnRecipe | None = None
+    options: dict[Word, Annotated[float | int, Field(allow_inf_nan=False)]] = {}
+    preset: Word | Literal[""] = ""
 
 
 class Code(_Part):
     """Which code ran: the package version and, in a checkout, its commit."""
 
-    version: str
-    commit: str | None = None
+    version: Text
+    commit: Text | None = None
 
 
 class Execution(_Part):
     """How the run was executed."""
 
-    device: str
-    threads: int
-    processes: int = 1
+    device: Text
+    threads: Whole
+    processes: Whole = 1
     compiled: bool = False
     mixed: bool = False
 
@@ -99,50 +137,71 @@ class Execution(_Part):
 class Versions(_Part):
     """Versions of what the numbers depend on."""
 
-    python: str
-    torch: str | None
-    numpy: str
-    classgrow: str
+    python: Text
+    torch: Text | None
+    numpy: Text
+    classgrow: Text
 
 
 class Hardware(_Part):
     """The machine, without its name."""
 
-    cpu: str
-    cores: int
-    memory_gb: float | None
-    machine: str
+    cpu: Text
+    cores: Whole
+    memory_gb: Finite | None
+    machine: Text
 
 
 class Record(_Part):
     """A run. `class_ids` and `class_names` are in learning order; `phases` grows as the run goes on.
 
-    `confusion` (row = true class, column = prediction) is by the headline rule after the last recorded phase.
-    `phase_sizes` plans the whole scenario, `phases_planned` how far this run goes.
+    `spec` is what was asked for; where this version does not know one of its settings it is None, and `unread_spec`
+    keeps it as JSON text. `resolved` is what that came to, and `own` what the method has unless asked otherwise.
+    `headline` names the rule that answers. `confusion` (row = true class, column = prediction) is by that rule after
+    the last recorded phase. `phase_sizes` plans the whole scenario, `phases_planned` how far this run goes.
     """
 
-    format: Literal[1] = FORMAT
-    identity: str
-    spec: dict[str, Any]
-    resolved: dict[str, Any]
+    format: Literal[2] = FORMAT
+    identity: Word
+    spec: Spec | None
+    unread_spec: str | None = None
+    resolved: Resolved
+    own: Own
     method: MethodRecord
     code: Code
-    numerics: int
-    seed: int
-    class_ids: list[int]
-    class_names: list[str]
-    phase_sizes: list[int]
-    headline: Literal["nearest", "head"]
+    numerics: Whole
+    seed: Annotated[int, Field(ge=0, lt=LARGEST)]
+    class_ids: list[Whole]
+    class_names: list[Text]
+    phase_sizes: list[Whole]
+    headline: Word
     phases: list[PhaseRecord] = []
-    confusion: list[list[int]] | None = None
+    confusion: list[list[Whole]] | None = None
     status: Literal["running", "finished", "failed"] = "running"
-    error: str | None = None
-    phases_planned: int
+    error: Text | None = None
+    phases_planned: Whole
     execution: Execution
     versions: Versions
     hardware: Hardware
-    started: str
-    finished: str | None = None
+    started: Text
+    finished: Text | None = None
+
+    def rule(self, name: str) -> RuleRecord:
+        """The recorded rule of that name."""
+        found = {rule.name: rule for rule in self.method.rules}
+        if name not in found:
+            raise ClassgrowError(f"This run has no rule {printable(name)!r}: choose one of {', '.join(found)}.")
+        return found[name]
+
+    @property
+    def everyday_rules(self) -> list[RuleRecord]:
+        """The rule that answers and the other everyday ones, as far as they gave results: what tables list."""
+        given = {name for phase in self.phases for name, result in phase.rules.items() if result is not None}
+        return [
+            rule
+            for rule in self.method.rules
+            if rule.name == self.headline or (rule.everyday and (rule.name in given or not self.phases))
+        ]
 
     def with_phase(self, phase: PhaseRecord, confusion: list[list[int]] | None) -> Record:
         """The record with one phase more."""
@@ -152,33 +211,31 @@ class Record(_Part):
 
 
 def read_record(path: Path) -> Record:
-    """The record in a JSON file; a broken one is refused with its name."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ClassgrowError(f"There is no record {path}: check the path or run the experiment.") from None
-    except (OSError, ValueError) as error:
-        if path.name != RECORD_FILE:
-            raise ClassgrowError(f"{path} is no record of a run: give a run's folder, or a folder of runs.") from None
+    """The record in a JSON file, of this format or an older one; one that cannot be read is refused with its name."""
+    content = read_json(path, RECORD_FILE)
+    version = content.get("format") or 1 if isinstance(content, dict) else FORMAT
+    if version not in READABLE:
+        shown = printable(str(version))[:20] if isinstance(version, int | str) else "that is no number"
         raise ClassgrowError(
-            f"The record {path} is broken ({error}): delete it and run the experiment again."
-        ) from None
-    if isinstance(content, dict) and content.get("format") not in (None, FORMAT):
-        raise ClassgrowError(
-            f"The record {path} has format {content['format']} and this version reads {FORMAT}: use the version of "
-            "classgrow that wrote it, or run the experiment again."
+            f"The record {printable(str(path))} has format {shown} and this version reads 1 and 2: use "
+            "the version of classgrow that wrote it, or run the experiment again in another folder."
         )
     try:
-        record = Record.model_validate(content)
+        record = Record.model_validate(in_current_format(content, version))
+        wrong = contradiction(record)
     except ValidationError as error:
-        place = ".".join(str(part) for part in error.errors()[0]["loc"]) or "the whole file"
-        raise ClassgrowError(
-            f"The record {path} does not fit at {place} ({error.errors()[0]['msg']}): delete it and run the "
-            "experiment again."
-        ) from None
-    if wrong := contradiction(record):
-        raise ClassgrowError(f"The record {path} contradicts itself ({wrong}): delete it and run the experiment again.")
+        wrong = _first_misfit(error)
+    except (ClassgrowError, RecursionError) as error:
+        wrong = str(error)
+    if wrong:
+        raise unreadable(path, wrong)
     return record
+
+
+def _first_misfit(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"])[:100] or "the whole file"
+    return f"at {place}: {first['msg'].removeprefix('Value error, ')[:200]}"
 
 
 def write_record(record: Record, path: Path) -> None:
@@ -196,7 +253,7 @@ def write_record(record: Record, path: Path) -> None:
         temporary = ""
     except OSError as error:
         raise ClassgrowError(
-            f"Could not write {path} ({error.strerror}): free some space and go on with --resume."
+            f"Could not write {path} ({error.strerror}): free some space and go on with `resume`."
         ) from error
     finally:
         if temporary:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import get_args
 
 from classgrow import metrics
-from classgrow.errors import ClassgrowError
-from classgrow.records.record import Record, RuleName
+from classgrow.records.record import Record
+from classgrow.records.words import printable
 from classgrow.specs.orders import published_orders
 
 
@@ -17,7 +15,7 @@ class RunSummary:
     """Fractions from 0 to 1; None where a number is missing. `curve` has an accuracy for each recorded phase,
     `phase_accuracies` one for the classes of each phase, after the last recorded one."""
 
-    rule: RuleName
+    rule: str
     final: float | None
     average: float | None
     forgetting: float | None
@@ -26,11 +24,9 @@ class RunSummary:
     phase_accuracies: tuple[float | None, ...]
 
 
-def summary(record: Record, rule: RuleName | None = None) -> RunSummary:
+def summary(record: Record, rule: str | None = None) -> RunSummary:
     """The numbers of a run by its headline rule, or by a named one."""
-    rule = rule or record.headline
-    if rule not in get_args(RuleName):
-        raise ClassgrowError(f"There is no rule {rule!r}: choose one of {', '.join(get_args(RuleName))}.")
+    rule = record.rule(rule or record.headline).name
     matrix = [phase.per_class(rule) for phase in record.phases]
     counts = [phase.test_counts for phase in record.phases]
     curve = [
@@ -51,26 +47,17 @@ def summary(record: Record, rule: RuleName | None = None) -> RunSummary:
     )
 
 
-def exact(value: float) -> str:
-    """0.2 as 0.2 and 2.0 as 2: two numbers never look the same."""
-    return f"{value:.15g}"
-
-
-def set_by_hand(lr: float | None, options: Iterable[tuple[str, float]]) -> str:
-    """ ", lr 0.4, strength 0.5": what a run was given instead of its method's own numbers; "" if nothing."""
-    parts = [("lr", lr), *options]
-    return "".join(f", {name} {exact(value)}" for name, value in parts if value is not None)
-
-
 def class_order_of(record: Record) -> tuple[int, ...]:
     """The numbers of the classes in the order they are learned."""
-    return tuple(record.resolved.get("order") or record.class_ids)
+    return record.resolved.order
 
 
 def order_name(record: Record) -> str:
     """ "0" to "4" for the published orders, else as it was given."""
-    order, given = class_order_of(record), record.spec.get("order")
+    order, given = class_order_of(record), record.spec.order if record.spec else None
     for name, published in published_orders().items():
         if order == published[: len(order)]:
             return name
-    return str(given) if given is not None else "natural"
+    if given is not None:
+        return printable(given)
+    return "natural" if record.spec else "unknown"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from classgrow.report.gather import Regimen, Results, Run, Setting, words
+from classgrow.report.gather import Results
 from classgrow.report.names import label
+from classgrow.report.runs import Regimen, Run
+from classgrow.report.settings import Setting
 from classgrow.report.significance import Paired, paired
+from classgrow.report.words import words
 
 TOO_SMALL = "n too small"
 

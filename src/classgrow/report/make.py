@@ -16,9 +16,10 @@ from classgrow.records.official import official_records
 from classgrow.records.record import Record, read_record
 from classgrow.report.comparisons import comparison_tables
 from classgrow.report.figures import write_figure
-from classgrow.report.gather import Run, gather, run_of
+from classgrow.report.gather import gather
 from classgrow.report.page import Content, index_page, run_html
 from classgrow.report.panels import own_figures, paper_figures
+from classgrow.report.runs import Run, run_of
 from classgrow.report.tables import own_tables, paper_tables
 from classgrow.report.toy_pictures import Picture, write_toys
 from classgrow.report.trade_offs import trade_off_figures
@@ -82,7 +83,7 @@ def _draft_beside(output: Path) -> Iterator[Path]:
         output.parent.mkdir(parents=True, exist_ok=True)
         temporary = tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent)
     except OSError as error:
-        raise ClassgrowError(f"Cannot write beside {output} ({error.strerror}): choose another --output.") from error
+        raise ClassgrowError(f"Cannot write beside {output} ({error.strerror}): choose another `output`.") from error
     with temporary as name:
         yield Path(name)
 
@@ -90,9 +91,9 @@ def _draft_beside(output: Path) -> Iterator[Path]:
 def check_output(output: Path) -> None:
     """Refuses a place that is not free, empty or a report."""
     if output.exists() and not output.is_dir():
-        raise ClassgrowError(f"{output} is a file: choose another --output.")
+        raise ClassgrowError(f"{output} is a file: choose another `output`.")
     if output.is_dir() and any(output.iterdir()) and not (output / MARKER).is_file():
-        raise ClassgrowError(f"{output} holds something that is not a report: choose another --output.")
+        raise ClassgrowError(f"{output} holds something that is not a report: choose another `output`.")
 
 
 def write_runs(files: list[Path], others: list[Record], folder: Path) -> tuple[list[Run], list[str]]:
@@ -153,4 +154,4 @@ def _replace(draft: Path, output: Path) -> None:
                 old.unlink()
             (draft / name).rename(old)
     except OSError as error:
-        raise ClassgrowError(f"Cannot write to {output} ({error.strerror}): choose another --output.") from error
+        raise ClassgrowError(f"Cannot write to {output} ({error.strerror}): choose another `output`.") from error

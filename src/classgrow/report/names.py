@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from classgrow.data.catalogue import dataset_title as dataset_title
@@ -59,6 +60,14 @@ def in_order(methods: set[str]) -> tuple[str, ...]:
     """The paper's methods in the paper's order, then ablations, then the rest by name."""
     known = [method for method in _ORDER if method in methods]
     return (*known, *sorted(methods.difference(_ORDER)))
+
+
+def bounded(text: str, most: int = 100) -> str:
+    """A part of a file's name, `most` bytes at most: of a longer one the start and a digest of the whole."""
+    coded = text.encode()
+    if len(coded) <= most:
+        return text
+    return f"{coded[: most - 9].decode(errors='ignore')}-{hashlib.sha256(coded).hexdigest()[:8]}"
 
 
 def thousands(count: int) -> str:

@@ -13,11 +13,12 @@ from classgrow.records.record import Record
 from classgrow.report.comparisons import ComparisonTable, interval_text, p_text
 from classgrow.report.figures import figure_size
 from classgrow.report.formula import typeset
-from classgrow.report.gather import Results, Run
+from classgrow.report.gather import Results
 from classgrow.report.names import MISSING, dataset_title, label
 from classgrow.report.panels import FigureData, own_figures
 from classgrow.report.reduced import Gaps, brief, gaps, numbers
 from classgrow.report.run_page import run_view
+from classgrow.report.runs import Run
 from classgrow.report.tables import Column, Table
 from classgrow.report.toy_pictures import Picture, not_drawn
 from classgrow.report.writers import number, signed

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from classgrow.report.gather import Regimen, Results, Run, Setting, spread, words
+from classgrow.report.gather import Results, spread
 from classgrow.report.names import dataset_title, label, thousands
 from classgrow.report.reduced import NO_PART, Part, part_of_paper, part_of_setting
+from classgrow.report.runs import Regimen, Run
+from classgrow.report.settings import Setting
 from classgrow.report.tables import is_ablation
+from classgrow.report.words import words
 from classgrow.specs.paper import ITEMS, Item, View
 
 SHARED = ("fgp", "icarl")

@@ -6,7 +6,7 @@ import csv
 from functools import cache
 from importlib.resources import files
 
-from classgrow.report.gather import Setting
+from classgrow.report.settings import Setting
 from classgrow.specs.paper import METHODS, Metric
 from classgrow.specs.reduction import PaperSetting
 

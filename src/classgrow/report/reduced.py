@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from classgrow.report.gather import Run, Setting
+from classgrow.report.runs import Run
+from classgrow.report.settings import Setting
+from classgrow.report.words import reduction_of
 from classgrow.specs.paper import ITEMS, Item
-from classgrow.specs.reduction import PAPER_CLASSES, PAPER_MEMORIES, Reduction
+from classgrow.specs.reduction import PAPER_CLASSES, PAPER_MEMORIES
 
 _BRIEF = re.compile(r"(?:Table|Figure|Legends of figure) \w+(?:, reduced)?(?=[.:] )")
 
@@ -47,11 +49,10 @@ def brief(title: str) -> str:
 def part_of_paper(item: Item, runs: Iterable[Run]) -> Part:
     """The item itself: reduced if data sets, class orders, epochs or classes of its runs differ from the paper's."""
     runs = list(runs)
-    specs = [run.spec.model_copy(update={"order": run.order}) for run in runs if run.spec is not None]
-    if not specs or runs[0].regimen.source == "authors":
+    reduction = reduction_of(runs)
+    if reduction is None or runs[0].regimen.source == "authors":
         return Part((item.name,))
-    reduction = Reduction.of(specs)
-    if {spec.dataset for spec in specs} == {one.dataset for one in item.settings}:
+    if {run.setting.dataset for run in runs} == {one.dataset for one in item.settings}:
         reduction = replace(reduction, datasets=None)
     return Part((item.name,), bool(reduction.parts()))
 

@@ -10,18 +10,13 @@ import numpy as np
 
 from classgrow import metrics
 from classgrow.records.official import OFFICIAL
-from classgrow.records.record import Record, RuleName
+from classgrow.records.record import Record
 from classgrow.records.repeat import repeat_command
 from classgrow.records.summary import RunSummary, summary
 from classgrow.report.formula import symbols
-from classgrow.report.gather import Run, run_of
 from classgrow.report.pixels import matrix_uri
+from classgrow.report.runs import Run, run_of
 
-RULE_TITLES: dict[RuleName, str] = {
-    "nearest": "nearest class mean",
-    "raw_nearest": "nearest class mean, unnormalised",
-    "head": "head (largest output)",
-}
 _AS_TABLE_UP_TO = 20  # classes: a confusion matrix that small is shown with its counts
 _PAIRS = 8
 
@@ -30,20 +25,26 @@ _PAIRS = 8
 class Line:
     """One rule's curve, in the coordinates of a 100 x 100 drawing with accuracy upwards."""
 
-    rule: RuleName
+    rule: str
     points: tuple[tuple[float, float], ...]
 
 
 def run_view(record: Record, run: Run | None = None) -> dict[str, Any]:
     """Everything the template needs; None and empty lists where a record has nothing."""
-    summaries = [summary(record, rule) for rule in RULE_TITLES if _has(record, rule)]
+    answer = record.rule(record.headline)
+    everyday = [rule.name for rule in record.everyday_rules]
+    summaries = [summary(record, rule.name) for rule in record.method.rules if _has(record, rule.name)]
+    shown = [one for one in summaries if one.rule in everyday]
+    rows = [(record.rule(one.rule).title, one.rule == record.headline, one) for one in summaries]
     return {
         "record": record,
-        "symbols": symbols(record.method.formula, record.method.rule),
+        "symbols": symbols(record.method.formula, answer.formula),
         "run": run or run_of(record),
         "command": repeat_command(record) if record.code != OFFICIAL else None,
-        "rules": [(RULE_TITLES[one.rule], one.rule == record.headline, one) for one in summaries],
-        "lines": [_line(one, record) for one in summaries],
+        "answer": answer,
+        "rules": [row for row in rows if row[2].rule in everyday],
+        "other_rules": [row for row in rows if row[2].rule not in everyday],
+        "lines": [_line(one, record) for one in shown],
         "matrix": accuracy_matrix(record),
         "groups": _groups(record),
         "confusion": _confusion(record),
@@ -52,7 +53,7 @@ def run_view(record: Record, run: Run | None = None) -> dict[str, Any]:
     }
 
 
-def _has(record: Record, rule: RuleName) -> bool:
+def _has(record: Record, rule: str) -> bool:
     return any(phase.rules.get(rule) is not None for phase in record.phases)
 
 

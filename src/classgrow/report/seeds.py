@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from classgrow.report.gather import Run
+    from classgrow.report.runs import Run
 
 
 def by_order(runs: Iterable[Run]) -> tuple[Run, ...]:

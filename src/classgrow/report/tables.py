@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from classgrow.report.gather import Regimen, Results, Setting, Spread, words
+from classgrow.report.gather import Results, Spread
 from classgrow.report.names import dataset_title, in_order, label, thousands
 from classgrow.report.paper_values import paper_value
 from classgrow.report.reduced import NO_PART, Part, number, part_of_paper, part_of_setting
+from classgrow.report.runs import Regimen
+from classgrow.report.settings import Setting
+from classgrow.report.words import words
 from classgrow.specs.paper import ABLATIONS, ITEMS, Item, Metric
 
 METRIC_TITLES: dict[Metric, str] = {

@@ -81,7 +81,7 @@ def write_toys(runs: Path, figures: Path) -> tuple[list[Picture], list[str]]:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             drawn = [(stem, draw(content), toy.words(content)) for stem, draw in toy.figures.items()]
-        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             place = shlex.quote(str(path.parent))
             problems.append(f"{path} cannot be read: draw it again with classgrow toy {name} --output {place}.")
             continue

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from classgrow.report.gather import Regimen, Results, Setting, spread, words
+from classgrow.report.gather import Results, spread
 from classgrow.report.names import dataset_title, in_order
 from classgrow.report.panels import FigureData, PanelData, Series
+from classgrow.report.runs import Regimen
+from classgrow.report.settings import Setting
 from classgrow.report.tables import is_ablation
+from classgrow.report.words import words
 
 _PER_ROW = 4
 _AT_MOST = 8

@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+from classgrow.records.export import spreadsheet_safe
 from classgrow.report.comparisons import Comparison, ComparisonTable, interval_text, p_text
 from classgrow.report.names import MISSING, label
 from classgrow.report.significance import Paired
@@ -53,11 +54,17 @@ def markdown(table: AnyTable) -> str:
         body = [comparison_texts(row) for row in table.rows]
     lines = [_markdown_row(header), _markdown_row(["---"] * len(header)), *map(_markdown_row, body)]
     below = "\n".join(f"- {note}" for note in notes)
-    return f"# {table.title}\n\n{table.words}\n\n" + "\n".join(lines) + f"\n\n{below}\n"
+    title, told, rest = map(_markdown_text, (table.title, table.words, below))
+    return f"# {title}\n\n{told}\n\n" + "\n".join(lines) + f"\n\n{rest}\n"
 
 
 def _markdown_row(texts: Sequence[str]) -> str:
-    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+    return "| " + " | ".join(_markdown_text(text).replace("|", "\\|") for text in texts) + " |"
+
+
+def _markdown_text(text: str) -> str:
+    """Without HTML: Markdown would pass it on to the reader's browser."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _markdown_cell(cell: Cell) -> str:
@@ -91,16 +98,16 @@ def csv_text(table: AnyTable) -> str:
         for method, cells in zip(table.methods, table.rows, strict=True):
             for column, cell in zip(table.columns, cells, strict=True):
                 values = (cell.value, cell.low, cell.high, cell.std, cell.n, cell.paper, cell.difference)
-                writer.writerow([column.group, column.title, column.metric, method, *map(_plain, values), table.words])
+                texts = map(spreadsheet_safe, (column.group, column.title, column.metric, method))
+                writer.writerow([*texts, *map(_plain, values), spreadsheet_safe(table.words)])
     else:
         numbers = ("difference", "low", "high", "p")
         columns = [f"{metric}_{name}" for metric in ("final", "average") for name in numbers]
         writer.writerow(["setting", "reference", "method", "n", *columns, "shortened"])
         for row in table.rows:
             found = [*_paired_values(row.final), *_paired_values(row.average)]
-            writer.writerow(
-                [row.setting.title, row.reference, row.method, row.final.n, *map(_plain, found), table.words]
-            )
+            texts = map(spreadsheet_safe, (row.setting.title, row.reference, row.method))
+            writer.writerow([*texts, row.final.n, *map(_plain, found), spreadsheet_safe(table.words)])
     return stream.getvalue()
 
 
@@ -175,7 +182,17 @@ def _latex_cell(cell: Cell, best: bool) -> str:
     return rf"\shortstack{{{value}\\{{\scriptsize {', '.join(details)}}}}}" if details else value
 
 
-_SPECIAL = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "–": "--", "−": "$-$", "'": "'"}
+_SPECIAL = {
+    **{letter: f"\\{letter}" for letter in "&%_#${}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "±": r"$\pm$",
+    "–": "--",
+    "−": "$-$",
+}
 
 
 def _escaped(text: str) -> str:

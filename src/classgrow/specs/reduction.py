@@ -35,6 +35,9 @@ class Reduction:
     seed: int = 1
     lr: float | None = None
     options: tuple[tuple[str, float], ...] = ()
+    network: str = ""
+    rule: str = ""
+    preset: str = ""
 
     @classmethod
     def of(cls, specs: Iterable[Spec]) -> Reduction:
@@ -75,6 +78,9 @@ class Reduction:
             f"a memory of {self.memory:,} images instead of 1,000 or 2,000" if self.memory else "",
             f"first learning rate set to {self.lr:.15g}" if self.lr is not None else "",
             *(f"{name} set to {value:.15g}" for name, value in self.options),
+            f"with the network {self.network}" if self.network else "",
+            f"answered by the rule {self.rule}" if self.rule else "",
+            f"trained by the preset {self.preset}" if self.preset else "",
         )
         return [phrase for phrase in phrases if phrase]
 

@@ -22,9 +22,10 @@ from classgrow.specs.numerics import numerics_of
 from classgrow.specs.options import check_names, explain, overridden, read_toml
 from classgrow.specs.orders import is_order_file, resolve_order
 from classgrow.specs.training import Asked, resolve_training
+from classgrow.specs.typed import typed
 
 Selection = Literal["herding", "random", "closest"]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, lt=2**63)]
 Word = Annotated[str, Field(min_length=1)]
 
 
@@ -138,6 +139,12 @@ class ResolvedSpec:
         """The same as JSON values: dicts, lists, numbers and words; without those that say nothing."""
         values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return {name: value for name, value in values.items() if value or name not in SAID_WHERE_NEEDED}
+
+    @classmethod
+    def from_json(cls, values: object) -> ResolvedSpec:
+        """What `to_json` gave: it gives exactly that again. A field with a default may be missing; anything that does
+        not fit is a ClassgrowError."""
+        return typed(cls, values, "resolved")
 
 
 SAID_WHERE_NEEDED = frozenset({"data", "network", "rule", "value"})
