@@ -26,7 +26,7 @@ LAYERS: tuple[set[str], ...] = (
     {"state"},
     {"memory"},
     {"networks", "data"},
-    {"views", "records", "specs", "recipes", "metrics", "errors", "seeds", "progress"},
+    {"views", "records", "specs", "recipes", "metrics", "errors", "file_lock", "seeds", "progress"},
 )
 LEAVES = LAYERS[-1]
 TOGETHER = LAYERS[4]
