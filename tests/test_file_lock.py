@@ -73,15 +73,15 @@ def test_on_windows_a_byte_of_the_file_is_locked(on_windows: ModuleType, tmp_pat
 
 IMPORT_ALL = """
 import importlib, sys, types
-from pathlib import Path
 
-for name in ("fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"):
-    sys.modules[name] = None  # importing it fails, as on Windows
-sys.modules["msvcrt"] = types.ModuleType("msvcrt")
-real, sys.platform = sys.platform, "win32"
-import classgrow.file_lock
-sys.platform = real
-del sys.modules["msvcrt"]  # Python's own libraries take it for the sign of Windows
+if sys.platform != "win32":  # pretend to be there
+    for name in ("fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"):
+        sys.modules[name] = None  # importing it fails
+    sys.modules["msvcrt"] = types.ModuleType("msvcrt")
+    real, sys.platform = sys.platform, "win32"
+    import classgrow.file_lock
+    sys.platform = real
+    del sys.modules["msvcrt"]  # Python's own libraries take it for the sign of Windows
 for name in sys.argv[1:]:
     importlib.import_module(name)
 print(len(sys.argv) - 1)
