@@ -1,27 +1,43 @@
-# make demo   learn the digits and see forgetting (installs into .venv first)
-# make test   the whole test suite
-# make lint   style and types
-# make clean  remove what these made
+# Everything is installed into .venv first, once; another Python: make test PYTHON=/opt/python/bin/python3
 
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3.11
 
-.PHONY: demo test lint clean
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs build sdist report clean
 
-demo: $(VENV)/.demo
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.demo ## learn the digits and see forgetting
 	$(BIN)/classgrow demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev ## run the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev ## check style and types, also as Windows sees them
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/windows
 
-clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+# Not --quiet: with it, --strict sees no warnings.
+docs: $(VENV)/.docs ## build guide and API reference into site/
+	PATH="$(abspath $(BIN)):$$PATH" NO_MKDOCS_2_WARNING=true $(BIN)/python -m mkdocs build --strict
+	@echo "Open site/index.html"
+
+build: $(VENV)/.dev ## build the wheel and the source distribution into dist/
+	$(BIN)/python -m build --no-isolation
+
+sdist: $(VENV)/.dev ## build the source distribution alone
+	$(BIN)/python -m build --no-isolation --sdist
+
+report: $(VENV)/.demo ## rebuild the report of the measured runs into report/
+	$(BIN)/classgrow report results --output report
+
+clean: ## remove what these made, .venv included
+	rm -rf $(VENV) demo report site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 
 # A stamp for each set of extras: installed again only when pyproject.toml changes.
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
@@ -33,6 +49,11 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "Installing classgrow with its tools for development into $(VENV) ..."
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	@echo "Installing classgrow with its tools for documentation into $(VENV) ..."
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
 
 $(BIN)/python:
 	@for python in '$(PYTHON)' python3.11 python3; do \

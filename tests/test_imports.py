@@ -28,7 +28,7 @@ LAYERS: tuple[set[str], ...] = (
     {"records"},
     {"specs"},
     {"networks", "data"},
-    {"views", "recipes", "inputs", "presets", "metrics", "installed", "errors", "seeds", "progress"},
+    {"views", "recipes", "inputs", "presets", "metrics", "installed", "errors", "file_lock", "seeds", "progress"},
 )
 LEAVES = LAYERS[-1]
 TOGETHER = LAYERS[4]

@@ -7,7 +7,6 @@ end to end as raw RGB; `index.npy` says where each begins, how large it is, its 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import mmap
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from classgrow.errors import ClassgrowError
+from classgrow.file_lock import lock
 from classgrow.progress import Progress
 
 FORMAT = 1
@@ -157,11 +157,9 @@ def discard(folder: Path) -> None:
 def only_builder(folder: Path, progress: Progress) -> Iterator[None]:
     """Hold the right to build this cache; wait while another process does. A dead process lets go of it."""
     with lock_file(folder).open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not lock(file):
             progress.say("Another process is reading these images: waiting for it.")
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file, wait=True)
         yield
 
 
@@ -189,16 +187,14 @@ def clear_cache() -> int:
     """Remove every cache and return the bytes freed. One that is being built right now is refused."""
     freed = 0
     for entry in cache_entries():
-        lock = lock_file(entry.folder)
-        if not os.access(lock.parent, os.W_OK):
-            raise ClassgrowError(f"The image cache {lock.parent} cannot be changed: it is read-only here.")
-        with lock.open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as problem:
+        path = lock_file(entry.folder)
+        if not os.access(path.parent, os.W_OK):
+            raise ClassgrowError(f"The image cache {path.parent} cannot be changed: it is read-only here.")
+        with path.open("w") as file:
+            if not lock(file):
                 raise ClassgrowError(
                     f"Another process is filling the image cache {entry.folder}: wait until it ends, or stop it."
-                ) from problem
+                )
             discard(entry.folder)
             freed += entry.bytes
     return freed

@@ -140,8 +140,9 @@ def ending(started: Sequence[Started]) -> Ending:
             return Ending(code, one.said())
     for one, code in bad.items():
         if code < 0:
-            why = " (the system does so where memory runs out)" if code == -signal.SIGKILL else ""
-            how = f"was ended by {signal.Signals(-code).name}{why}"
+            name = signal.Signals(-code).name
+            why = " (the system does so where memory runs out)" if name == "SIGKILL" else ""
+            how = f"was ended by {name}{why}"
             return Ending(1, happened=f"Process {one.rank + 1} of {len(started)} {how}; the others were stopped.")
     for one, code in bad.items():
         if code not in (LostProcessError.exit_code, ClassgrowError.exit_code):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from classgrow.errors import ClassgrowError
+from classgrow.file_lock import lock
 
 LOCK_FILE = "lock"
 TRIES, PAUSE = 4, 0.05
@@ -25,7 +24,7 @@ def only_one(folder: Path) -> Iterator[None]:
     """Hold the folder's lock inside; `BusyError` where another process holds it."""
     with (folder / LOCK_FILE).open("w") as file:
         for attempt in range(1, TRIES + 1):
-            if _taken(file, fcntl.LOCK_EX):
+            if lock(file):
                 break
             if attempt == TRIES:
                 raise BusyError(f"Another process is working on {folder}: wait until it ends, or stop it.")
@@ -37,14 +36,6 @@ def is_locked(folder: Path) -> bool:
     """Whether a living process works in the folder."""
     try:
         with (folder / LOCK_FILE).open() as file:
-            return not _taken(file, fcntl.LOCK_SH)
+            return not lock(file, shared=True)
     except (FileNotFoundError, NotADirectoryError):
         return False
-
-
-def _taken(file: IO[str], kind: int) -> bool:
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -74,7 +75,9 @@ def _cpu_name() -> str:
 
 
 def _memory_gb() -> float | None:
+    if sys.platform == "win32":  # it has no sysconf
+        return None
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
-    except (AttributeError, ValueError, OSError):
+    except (ValueError, OSError):
         return None
