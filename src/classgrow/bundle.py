@@ -25,6 +25,8 @@ from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.methods.catalogue import METHODS, known_methods
 from classgrow.methods.fingerprint import fingerprint, settings_of
+from classgrow.parts.rule_catalogue import build_rule
+from classgrow.parts.rules import Rule
 from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress
 from classgrow.recipes import Recipe, method_options
@@ -88,10 +90,11 @@ def load(
     folder: Path | str,
     method: Method | None = None,
     network: nn.Module | None = None,
+    rule: Rule | None = None,
     execution: Execution | None = None,
     progress: Progress | None = None,
 ) -> Learner:
-    """The learner in a bundle; `method` and `network` are needed where it was made with the user's own."""
+    """The learner in a bundle; `method`, `network` and `rule` are needed where it was made with the user's own."""
     folder = Path(folder)
     config, tensors, plain = read(folder)
     saved_method = method_of(config, method, folder)
@@ -106,7 +109,7 @@ def load(
         total_classes=config.total_classes,
         seed=config.seed,
         selection=config.selection,
-        rule=None if config.rule == saved_method.rule.name else config.rule,
+        rule=rule_for(config, saved_method, rule, folder),
         execution=execution,
         progress=progress,
     )
@@ -191,6 +194,20 @@ def check_formula(config: Config, method: Method, folder: Path) -> None:
         raise ClassgrowError(
             f"{folder} was saved with the method {config.formula}, not {method.formula}: give that one."
         )
+
+
+def rule_for(config: Config, method: Method, given: Rule | None, folder: Path) -> Rule | None:
+    """The rule that answered, where it is not the method's own."""
+    if given is not None and given.name != config.rule:
+        raise ClassgrowError(f"{folder} answers by the rule {config.rule!r}, not {given.name!r}: give that one.")
+    if given is not None or config.rule in (None, method.rule.name):
+        return given
+    try:
+        return build_rule(config.rule)
+    except ClassgrowError as error:
+        raise ClassgrowError(
+            f"{folder} was saved with a rule of your own ({config.rule}): give it as `rule`."
+        ) from error
 
 
 def network_of(config: Config, given: nn.Module | None, folder: Path) -> nn.Module | str:

@@ -100,3 +100,9 @@ def test_processes_share_the_draws_of_one_batch() -> None:
         assert torch.equal(share.corners, whole.corners[rank::3])
         assert torch.equal(share.mirrored, whole.mirrored[rank::3])
         assert torch.equal(share.brightness, whole.brightness[rank::3])
+
+
+def test_without_a_crop_the_image_stays_whole() -> None:
+    inputs = replace(UNSCALED, crop="none")
+    assert pixels(augment(IMAGE, inputs, drawn((0, 0)))) == [[10, 20, 30], [40, 50, 60], [70, 80, 90]]
+    assert pixels(augment(IMAGE, inputs, drawn((0, 0), mirrored=True)))[0] == [30, 20, 10]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from classgrow.errors import ClassgrowError
 from classgrow.learner import Learner
 from classgrow.learner.answers import best_temperature, probabilities
 from classgrow.methods import build_method
-from classgrow.parts.rules import Rule, Seen, Tensors
+from classgrow.parts.rules import LargestLogit, Rule, Seen, Tensors
 from classgrow.views import Outputs
 
 Patches = Callable[..., tuple[np.ndarray, np.ndarray]]
@@ -143,3 +144,23 @@ def test_what_is_no_rule_is_refused_at_once() -> None:
         learner("finetune", rule="nearest").learn(np.zeros((2, 8, 8), np.uint8), [0, 1])
     with pytest.raises(ClassgrowError, match="is not a rule"):
         build_method("fgp").with_rule(3)  # type: ignore[arg-type]
+
+
+def test_a_rule_of_ones_own_is_given_again_when_loading(patches: Patches, tmp_path: Path) -> None:
+    one = learner(rule=Brightest(), epochs=1).learn(*patches([5, 2], per_class=6))
+    one.save(tmp_path / "model")
+    images, _ = patches([5, 2], per_class=4, seed=3)
+    assert Learner.load(tmp_path / "model", rule=Brightest()).predict(images) == one.predict(images)
+    with pytest.raises(ClassgrowError, match=r"saved with a rule of your own \(brightest\)"):
+        Learner.load(tmp_path / "model")
+    with pytest.raises(ClassgrowError, match="answers by the rule 'brightest', not 'head'"):
+        Learner.load(tmp_path / "model", rule=LargestLogit())
+
+
+def test_a_rule_by_name_is_saved_with_its_name(patches: Patches, tmp_path: Path) -> None:
+    one = learner(rule="discriminant", epochs=1).learn(*patches([5, 2], per_class=6))
+    one.save(tmp_path / "model")
+    images, _ = patches([5, 2], per_class=4, seed=3)
+    other = Learner.load(tmp_path / "model")
+    assert other.method.rule.name == "discriminant"
+    np.testing.assert_array_equal(other.scores(images), one.scores(images))

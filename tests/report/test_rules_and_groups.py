@@ -135,7 +135,7 @@ def test_two_methods_of_one_name_are_two_rows(make) -> None:  # type: ignore[no-
         for number, (order, level, value) in enumerate([("0", 0.4, "aaaaaaaa"), ("1", 0.6, "bbbbbbbb")])
     ]
     (table,) = own_tables(gather(runs))
-    assert table.methods == ("mnemonics aaaaaa", "mnemonics bbbbbb")
+    assert table.methods == ("mnemonics (aaaa)", "mnemonics (bbbb)")
     (alone,) = own_tables(gather(runs[:1]))
     assert alone.methods == ("mnemonics",)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -137,7 +138,7 @@ def test_runs_of_an_edited_method_are_never_averaged(make) -> None:  # type: ign
     """Two states of a method from outside, 0.3 and 0.5 in the last phase: two rows, not one of 0.4."""
     records = [
         (record := make("fgp", level=level)).model_copy(
-            update={"identity": identity, "resolved": {**record.resolved, "method": "mine", "value": value}}
+            update={"identity": identity, "resolved": replace(record.resolved, method="mine", value=value)}
         )
         for identity, level, value in (("a", 0.3, "5d3094340d65-4cede4fc18ba"), ("b", 0.5, "5d3094340d65-aaaa00001111"))
     ]

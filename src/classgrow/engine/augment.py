@@ -44,10 +44,11 @@ class Draws:
 def augment(images: Tensor, inputs: Inputs, draws: Draws) -> Tensor:
     """Random crop with black padding, mirror, brightness (clamped to the image range), then normalise.
 
-    With crop "resized" the images come cropped already (`read_random`), and only the rest is done.
+    With crop "resized" the images come cropped already (`read_random`), with "none" they stay whole: only the rest is
+    done.
     """
     device = images.device
-    cropped = _mirrored(images, draws) if inputs.crop == "resized" else _cropped(images, inputs, draws)
+    cropped = _cropped(images, inputs, draws) if inputs.crop == "pad" else _mirrored(images, draws)
     if not inputs.brightness:
         return _scaled(cropped, inputs)
     values = cropped.permute(0, 3, 1, 2).float()

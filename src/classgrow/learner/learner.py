@@ -190,6 +190,7 @@ class Learner(PhaseLearner):
         if state is not None:
             self._state, self.integer_names = state, names
             self._setup, self.method = settled
+            state.network.to(self.runtime.device)
         return self
 
     def save(self, folder: Path | str) -> None:
@@ -199,11 +200,17 @@ class Learner(PhaseLearner):
         bundle.save(self, folder)
 
     @classmethod
-    def load(cls, folder: Path | str, method: Method | None = None, network: nn.Module | None = None) -> Learner:
-        """The learner in a saved folder; `method` and `network` only where it was made with your own."""
+    def load(
+        cls,
+        folder: Path | str,
+        method: Method | None = None,
+        network: nn.Module | None = None,
+        rule: Rule | None = None,
+    ) -> Learner:
+        """The learner in a saved folder; `method`, `network` and `rule` only where it was made with your own."""
         from classgrow import bundle
 
-        return bundle.load(folder, method, network)
+        return bundle.load(folder, method, network, rule)
 
     # --- details ---------------------------------------------------------------------------------------------------
 
