@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from classgrow.learner import Evaluation as Evaluation
     from classgrow.learner import Learner as Learner
     from classgrow.method import Method as Method
+    from classgrow.parts.rules import Rule as Rule
     from classgrow.recipes import Recipe as Recipe
 
 __version__ = "0.1.0"
@@ -20,6 +21,7 @@ _ROOMS = {
     "Learner": "classgrow.learner",
     "Method": "classgrow.method",
     "Recipe": "classgrow.recipes",
+    "Rule": "classgrow.parts.rules",
 }
 
 

@@ -108,10 +108,10 @@ def check_rule(rule: Rule) -> None:
     name = getattr(rule, "name", None)
     if not isinstance(name, str) or not _PLAIN_WORD.fullmatch(name):
         raise ClassgrowError(f"{rule!r} is not a rule: give it a `name` of letters, digits, - and _.")
-    missing = [part for part in ("title", "formula", "fit", "scores") if not hasattr(rule, part)]
-    if missing:
+    if not isinstance(rule, Rule) or not (hasattr(rule, "title") and hasattr(rule, "formula")):
         raise ClassgrowError(
-            f"The rule {name!r} has no `{missing[0]}`: derive it from classgrow.parts.rules.Rule and say how it scores."
+            f"The rule {name!r} does not say how it answers: derive it from classgrow.Rule, with a title, a formula "
+            "and a method scores(outputs, fitted)."
         )
 
 

@@ -1,4 +1,4 @@
-"""A data set and a network of another package: found by their entry points, and run like our own."""
+"""A data set, a network and a rule of another package: found by their entry points, and run like our own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ import pytest
 from tests.cli.conftest import Command
 
 MODULE = '''
-"""All that a package needs to bring a data set and a network."""
+"""All that a package needs to bring a data set, a network and a rule."""
+
+from dataclasses import dataclass
 
 import torch
 from torch import nn
+
+from classgrow import Rule
 
 from classgrow.data.facts import DatasetFacts, PaperProtocol
 from classgrow.data.labelled import Dataset, LabelledImages
@@ -53,6 +57,20 @@ QUARTERS = DatasetFacts(
     published=True,
 )
 FLAT = NetworkFacts("flat", Flat, features=5)
+
+
+@dataclass(frozen=True)
+class NearestSum(Rule):
+    name = "nearest_sum"
+    title = "nearest sum of features"
+    formula = "argmin_c |Σf − s_c|"
+
+    def fit(self, seen):
+        sums, labels = seen.exemplars.features.sum(1), seen.exemplars.labels
+        return {"sums": torch.stack([sums[labels == label].mean() for label in range(seen.classes)])}
+
+    def scores(self, outputs, fitted):
+        return -(outputs.features.sum(1)[:, None] - fitted["sums"]).abs()
 '''
 POINTS = """
 [classgrow.datasets]
@@ -62,6 +80,10 @@ absent = no_such_module:FACTS
 [classgrow.networks]
 flat = quarters_for_classgrow:FLAT
 broken = no_such_module:NETWORK
+
+[classgrow.rules]
+nearest_sum = quarters_for_classgrow:NearestSum
+lost = no_such_module:RULE
 """
 FLAGS = ("run", "--dataset", "quarters", "--network", "flat", "--epochs", "1", "--threads", "1")
 
@@ -136,3 +158,34 @@ def test_a_broken_package_is_told_when_it_is_asked_for(
     check_refused(elsewhere(*named, "--network", "broken"), "network 'broken'", "no_such_module", "fix or uninstall")
     check_refused(elsewhere(*named, "--network", "flt"), "no network 'flt'", "Did you mean 'flat'?")
     assert not (tmp_path / "runs").exists()  # said before anything is written
+
+
+def test_a_rule_answers_and_goes_through_show_and_report(elsewhere: Command, classgrow: Command, folder: Path) -> None:
+    """Its accuracies are the run's; the method's own rules stand beside it, also where the package is missing."""
+    output = folder.parent.parent / "by-rule"
+    done = elsewhere(*FLAGS, "--rule", "nearest_sum", "--output", output)
+    assert done.returncode == 0, done.stderr
+    assert "nearest sum of features" in done.stdout
+    (run,) = output.iterdir()
+    record = json.loads((run / "record.json").read_text())
+    assert run.name != folder.name and record["headline"] == record["resolved"]["rule"] == "nearest_sum"
+    assert set(record["phases"][-1]["rules"]) == {"nearest_sum", "nearest", "head"}
+    assert len(record["resolved"]["value"].split("-")) == 2  # its code is part of the identity
+    for command in (elsewhere, classgrow):
+        shown = command("show", run)
+        assert shown.returncode == 0 and "nearest sum of features*" in shown.stdout, shown.stderr
+        done = command("report", output, "--output", output.parent / "report")
+        assert done.returncode == 0, done.stderr
+        assert "nearest sum of features" in (output.parent / "report" / "runs" / f"{run.name}.html").read_text()
+    again = elsewhere(*FLAGS, "--rule", "nearest_sum", "--output", output)
+    assert again.returncode == 0 and "already finished" in again.stdout
+
+
+def test_a_rule_that_is_not_there(elsewhere: Command, check_refused: Callable[..., None], tmp_path: Path) -> None:
+    named = ("run", "--dataset", "quarters", "--output", tmp_path / "runs", "--rule")
+    check_refused(elsewhere(*named, "lost"), "rule 'lost'", "no_such_module", "fix or uninstall")
+    check_refused(elsewhere(*named, "nearst"), "no rule 'nearst'", "Did you mean 'nearest'?")
+    check_refused(
+        elsewhere(*named, "nearest", "--method", "finetune"), "'nearest' needs exemplars", "finetune keeps none"
+    )
+    assert not (tmp_path / "runs").exists()

@@ -63,7 +63,7 @@ def test_an_edited_method_is_a_new_run(classgrow, install: Install, tmp_path: Pa
     assert "Recorded in" in run(method.replace("strength: float = 0.5", "strength: float = 3.0"), HELPER)
     assert "Recorded in" in run(method, HELPER.replace("POWER = 2", "POWER = 4"))
     records = [read_record(folder / RECORD_FILE) for folder in output.iterdir()]
-    assert len({record.resolved["value"] for record in records}) == len(records) == 3
+    assert len({record.resolved.value for record in records}) == len(records) == 3
     assert len({record.phases[-1].loss for record in records}) == 3
 
 

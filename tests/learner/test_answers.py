@@ -136,7 +136,7 @@ def test_what_is_no_rule_is_refused_at_once() -> None:
     class Old:
         name, formula = "mine", "argmax"
 
-    with pytest.raises(ClassgrowError, match="The rule 'mine' has no `title`"):
+    with pytest.raises(ClassgrowError, match="The rule 'mine' does not say how it answers"):
         learner(rule=Old())
     with pytest.raises(ClassgrowError, match="There is no rule 'nearset'"):
         learner(rule="nearset")
