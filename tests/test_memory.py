@@ -36,7 +36,7 @@ def test_quotas_of_the_paper(total: int, first: int, expected: list[int]) -> Non
 def test_the_quota_is_the_largest_that_keeps_the_budget(total: int, classes: int) -> None:
     budget = Budget(total=total)
     if total < classes:
-        with pytest.raises(ClassgrowError, match=f"raise --memory to at least {classes}"):
+        with pytest.raises(ClassgrowError, match=f"raise `memory` to at least {classes}"):
             budget.quota(classes)
         return
     quota = budget.quota(classes)

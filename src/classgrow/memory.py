@@ -33,10 +33,10 @@ class Budget:
                 raise ClassgrowError(f"{self.per_class} exemplars per class are no memory: give 1 or more.")
             return self.per_class
         if self.total is None:
-            raise ClassgrowError("This method keeps no memory: choose another method or give --memory.")
+            raise ClassgrowError("This method keeps no memory: choose another method or give `memory`.")
         if self.total < classes:
             raise ClassgrowError(
-                f"{self.total} exemplars cannot cover {classes} classes: raise --memory to at least {classes}."
+                f"{self.total} exemplars cannot cover {classes} classes: raise `memory` to at least {classes}."
             )
         return self.total // classes
 

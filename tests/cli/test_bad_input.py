@@ -130,7 +130,7 @@ def test_toys_look_at_their_folder_first(classgrow, check_refused, tmp_path: Pat
     [
         (("--output", "{taken}"), ("Cannot write to {taken}", "choose another --output")),
         (("--output", "{free}", "--device", "abacus"), ("'abacus'", "--device auto or cpu")),
-        (("--classes", "4", "--first", "6", "--step", "2"), ("starts from 6 classes", "lower --first 6")),
+        (("--classes", "4", "--first", "6", "--step", "2"), ("starts from 6 classes", "lower --first")),
     ],
 )
 def test_what_is_wrong_for_all_runs_is_said_once(

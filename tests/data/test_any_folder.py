@@ -141,7 +141,7 @@ def test_inspect_knows_that_mini_imagenet_has_100_classes(make_folder: MakeFolde
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ClassgrowError, match=r"There is no folder .*check the path after --from"):
+    with pytest.raises(ClassgrowError, match=r"There is no folder .*check `folder`"):
         inspect(tmp_path / "nowhere", "folder")
 
 

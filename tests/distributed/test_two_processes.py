@@ -109,7 +109,7 @@ def test_a_silent_process_is_noticed(together: Together, tmp_path: Path) -> None
     last.kill()
     last.communicate()
     assert said.startswith("met\n")
-    assert first.returncode == 1 and "silent for 3 seconds" in said and "--resume" in said
+    assert first.returncode == 1 and "silent for 3 seconds" in said and "`resume`" in said
 
 
 @pytest.mark.parametrize("name", ["first_stops", "last_stops"])
@@ -120,4 +120,4 @@ def test_preparing_may_take_long_but_not_stand_still(together: Together, tmp_pat
     stopped.kill()
     last_words, _ = stopped.communicate()
     assert last_words == "stopping\n"  # the four seconds before were no reason to give up
-    assert waiting.returncode == 1 and "silent for 2 seconds" in said and "--resume" in said
+    assert waiting.returncode == 1 and "silent for 2 seconds" in said and "`resume`" in said

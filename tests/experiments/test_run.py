@@ -89,7 +89,7 @@ def test_a_published_folder_is_known_before_it_is_read(monkeypatch: pytest.Monke
     run.folder.mkdir()
     write_record(running.new_record(run, Execution()), run.folder / RECORD_FILE)
     monkeypatch.setattr(running, "load", lambda *_: replace(found, fingerprint="others"))
-    with pytest.raises(ClassgrowError, match=r"other images .*choose another --output"):
+    with pytest.raises(ClassgrowError, match=r"other images .*choose another `output`"):
         go(tmp_path, spec, resume=True)
 
 
@@ -143,7 +143,7 @@ def test_more_phases_later(tmp_path: Path, whole: dict[str, Any]) -> None:
     two = go(tmp_path, SPEC.model_copy(update={"phases": 2}))
     assert (len(two.record.phases), two.record.status, two.record.phases_planned) == (2, "finished", 2)
     three = SPEC.model_copy(update={"phases": 3})
-    with pytest.raises(ClassgrowError, match="add --resume to go on"):
+    with pytest.raises(ClassgrowError, match="give `resume` to go on"):
         go(tmp_path, three)
     outcome = go(tmp_path, three, resume=True)
     assert outcome.folder == two.folder

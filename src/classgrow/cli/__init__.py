@@ -10,6 +10,7 @@ import typer
 from classgrow import __version__
 from classgrow.cli.data import data
 from classgrow.cli.demo import demo
+from classgrow.cli.flags import FlagCommand
 from classgrow.cli.methods import methods
 from classgrow.cli.paper import paper
 from classgrow.cli.report import report
@@ -30,7 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (run, show, methods, demo, paper, report, data):
-    app.command()(command)
+    app.command(cls=FlagCommand)(command)
 app.add_typer(toy, name="toy")
 
 
@@ -43,7 +44,7 @@ def print_version(wanted: bool) -> None:
 @app.callback()
 def about(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.", callback=print_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Options that stand before a command."""
@@ -52,12 +53,12 @@ def about(
 def is_one_of_several() -> bool:
     try:
         return here().processes > 1
-    except ClassgrowError:  # an environment that names no place; who needs one has said so
+    except ClassgrowError:  # an incomplete environment; whatever needs it has said so
         return False
 
 
 def main() -> None:
-    """The console script. What a user can mend is one sentence and exit code 2; anything else keeps its traceback."""
+    """The console script. What a user can fix is one sentence and exit code 2; anything else keeps its traceback."""
     try:
         app(prog_name="classgrow")
         code = 0

@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from classgrow.cli.flags import with_flags
 from classgrow.cli.live import clock_text
 from classgrow.cli.tables import DASH, Table
 from classgrow.errors import ClassgrowError
@@ -51,14 +52,14 @@ class GridView:
             self._live.update(draw(status), refresh=True)
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False, soft_wrap=True)
+        self.console.print(with_flags(text), markup=False, soft_wrap=True)
 
 
 def headline(status: GridStatus) -> str:
     """3 of 8 runs, 2 running, 1 failed, 12:30 left."""
     parts = [f"{status.done + status.skipped} of {status.total} runs done", f"{len(status.running)} running"]
     if status.elsewhere:
-        parts.append(f"{status.elsewhere} in other hands")
+        parts.append(f"{status.elsewhere} running elsewhere")
     parts.append(f"{status.failed} failed")
     parts.append(f"{clock_text(status.seconds_left)} left" if status.seconds_left is not None else "time left unknown")
     return ", ".join(parts)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from classgrow.cli.flags import with_flags
 from classgrow.cli.tables import DASH, accuracy_by, number
 from classgrow.records.record import Record
 
@@ -138,7 +139,7 @@ class LiveRun:
         self._bar.update(self._place, visible=False)
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False, soft_wrap=True)
+        self.console.print(with_flags(text), markup=False, soft_wrap=True)
 
     def _speed(self) -> str:
         rate = self.stage.rate

@@ -140,7 +140,7 @@ class Build:
         if needed > free:
             raise ClassgrowError(
                 f"The images of {self.title} need about {gigabytes(needed)} in {self.folder} and {gigabytes(free)} "
-                "are free: free some space (classgrow data --clear), or name another folder with CLASSGROW_CACHE."
+                "are free: free some space (the command classgrow data can delete the cache), or name another folder with CLASSGROW_CACHE."
             )
         begun = f" ({journal.done} are there already)" if journal.done else ""
         self.progress.say(
@@ -249,7 +249,7 @@ def _chunks(items: Iterator[Prepared], size: int) -> Iterator[list[Prepared]]:
 
 def _no_room(folder: Path, problem: OSError) -> ClassgrowError:
     what = "there is no space left" if problem.errno == errno.ENOSPC else problem.strerror or str(problem)
-    way = "free some space (classgrow data --clear), or " if problem.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+    way = "free some space (the command classgrow data can delete the cache), or " if problem.errno in (errno.ENOSPC, errno.EDQUOT) else ""
     return ClassgrowError(
         f"The image cache {folder} cannot be written ({what}): {way}name another folder with CLASSGROW_CACHE; what is "
         "done is kept."

@@ -156,7 +156,7 @@ def dataset_from(
         if strict and listing.strangers:
             raise ClassgrowError(
                 f"{name} ({title}) holds {len(listing.strangers)} files that have no place in it: "
-                f"{listed(listing.strangers)}: remove them, or leave out --strict."
+                f"{listed(listing.strangers)}: remove them, or leave out `strict`."
             )
     train_cache = cached(splits.train.sources, f"{name} (train)", progress)
     test_cache = cached(splits.test.sources, f"{name} (test)", progress)
@@ -217,7 +217,7 @@ def tell_skipped(title: str, listing: Listing, cache: Cache, strict: bool, progr
         count = len(listing.strangers)
         progress.say(f"{title}: skipped {count} files that are no images of a class: {listed(listing.strangers)}.")
     if len(broken) > NAMED or len(listing.strangers) > NAMED:
-        progress.say("To see every one of them: classgrow data DATASET --from DIR --all.")
+        progress.say("The command classgrow data lists all of them.")
 
 
 def listed(names: Sequence[str], most: int = NAMED) -> str:

@@ -72,7 +72,7 @@ def load_mini_imagenet(data_dir: Path, *, strict: bool = False, progress: Progre
     wnids = sorted(splits.train.counts())
     if len(wnids) != MINI_CLASSES:
         raise ClassgrowError(
-            f"mini-ImageNet has {MINI_CLASSES} classes and {root} holds {len(wnids)}: name its folder with --data."
+            f"mini-ImageNet has {MINI_CLASSES} classes and {root} holds {len(wnids)}: name its folder with `data_dir`."
         )
     return dataset_from(MINI_IMAGENET.name, splits, wnids, class_names(wnids), MINI_SIDE, strict, progress or Silent())
 

@@ -112,7 +112,7 @@ def inspect(
     progress = progress or Silent()
     folder = Path(folder)
     if not folder.is_dir():
-        raise ClassgrowError(f"There is no folder {folder}: check the path after --from.")
+        raise ClassgrowError(f"There is no folder {folder}: check `folder`.")
     root, splits, classes = _listing(folder, dataset)
     train, test = (
         _split_report(listing, classes, _problems(listing.sources, title, progress) if thorough else [])

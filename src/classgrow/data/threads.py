@@ -17,7 +17,7 @@ MOST_THREADS = 16
 def thread_count() -> int:
     """One thread per processor this process may use, 16 at most; the processes of a run on one machine share them."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    processes = os.environ.get("LOCAL_WORLD_SIZE", "1")  # as torchrun and `--processes` say
+    processes = os.environ.get("LOCAL_WORLD_SIZE", "1")  # as torchrun and classgrow's own launcher say
     return max(1, min(MOST_THREADS, available) // (int(processes) if processes.isdecimal() and int(processes) else 1))
 
 

@@ -230,8 +230,8 @@ def join(processes: int, device: str = "cpu") -> Group:
     place = here()
     if place.processes != processes:
         raise ClassgrowError(
-            f"This run is meant for {processes} processes and was started as {place.processes}: use "
-            f"classgrow run --processes {processes}, or torchrun --nproc-per-node {processes} -m classgrow run."
+            f"This run is meant for {processes} processes and was started as {place.processes}: "
+            f"give `processes` = {processes}, or let torchrun start {processes} processes."
         )
     if _joined is None:
         with lost_processes_told(processes):
@@ -281,7 +281,7 @@ def lost_processes_told(processes: int) -> Iterator[None]:
 def lost_process() -> LostProcessError:
     return LostProcessError(
         "Another process of this run stopped answering (it ended, or was silent for "
-        f"{timeout_seconds():g} seconds): see what it said, and go on with --resume."
+        f"{timeout_seconds():g} seconds): see what it said, then go on with the run (`resume`)."
     )
 
 

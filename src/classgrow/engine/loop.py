@@ -166,7 +166,7 @@ class Training:
         if value != value or value in (float("inf"), float("-inf")):
             raise ClassgrowError(
                 f"The loss stopped being a number in {' '.join(str(part) for part in self.place)}, epoch {epoch + 1}: "
-                "the learning rate is too high for this data; give a lower one (--lr), or try another method."
+                "the learning rate is too high for this data; give a lower one (`lr`), or try another method."
             )
         return value
 

@@ -58,7 +58,7 @@ def connect(address: str) -> bool:
     except (ConnectionError, OSError, ValueError) as error:
         if address != "auto":
             raise ClassgrowError(
-                f"No Ray cluster answers at {address!r}: check the address (host:port), or give --ray auto to use this "
+                f"No Ray cluster answers at {address!r}: check the address (host:port), or give `ray` = auto to use this "
                 "machine."
             ) from error
         ray.init(include_dashboard=False, **quiet)
@@ -76,7 +76,7 @@ def import_ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise ClassgrowError("Ray is not installed: pip install 'classgrow[ray]', or give --workers instead.") from None
+        raise ClassgrowError("Ray is not installed: pip install 'classgrow[ray]', or give `workers` instead.") from None
     return ray
 
 
@@ -97,7 +97,7 @@ class RayCrew:
         self._ours = connect(self.address)
         self.gpus = 1 if self.ray.cluster_resources().get("GPU") else 0
         if self.room() < 1:
-            raise ClassgrowError(f"The Ray cluster has fewer than {self.threads} cores: lower --threads.")
+            raise ClassgrowError(f"The Ray cluster has fewer than {self.threads} cores: lower `threads`.")
         self.task = self.ray.remote(num_cpus=self.threads, num_gpus=self.gpus, max_retries=self.restarts)(carry_out)
         self.mailbox = self.ray.remote(num_cpus=0)(Mailbox).remote()
         return self

@@ -124,14 +124,14 @@ def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress
     if record is not None and record.resolved.data != run.resolved.data:
         raise ClassgrowError(
             f"The run in {run.folder} was made from other images than those in the data folder now: "
-            "bring back the same files, or choose another --output."
+            "bring back the same files, or choose another `output`."
         )
     if record is not None and len(record.phases) >= run.phases:
         return record
     if record is not None and not resume:
         raise ClassgrowError(
-            f"This run was begun before ({len(record.phases)} of {run.phases} phases, {run.folder}): "
-            "add --resume to go on, or --again to start afresh."
+            f"This run was started before ({len(record.phases)} of {run.phases} phases, {run.folder}): "
+            "give `resume` to go on with it, or `again` to start it afresh."
         )
     if record is None:
         record = new_record(run, chosen_execution(run, execution, wish, progress))
@@ -237,7 +237,7 @@ def claim_folder(folder: Path) -> None:
     make_writable(folder)
     strangers = [path.name for path in folder.iterdir() if path.name not in OURS and not path.name.startswith(".")]
     if strangers and not (folder / RECORD_FILE).exists():
-        raise ClassgrowError(f"{folder} holds something else ({strangers[0]}): choose another --output.")
+        raise ClassgrowError(f"{folder} holds something else ({strangers[0]}): choose another `output`.")
 
 
 def clear_folder(folder: Path, progress: Progress) -> None:

@@ -253,7 +253,7 @@ def write_record(record: Record, path: Path) -> None:
         temporary = ""
     except OSError as error:
         raise ClassgrowError(
-            f"Could not write {path} ({error.strerror}): free some space and go on with `resume`."
+            f"Could not write {path} ({error.strerror}): free some space and go on (`resume`)."
         ) from error
     finally:
         if temporary:

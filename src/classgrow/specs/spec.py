@@ -176,7 +176,7 @@ def resolve(
         if spec.classes > class_count:
             raise ClassgrowError(
                 f"{spec.classes} classes were asked for and {spec.dataset} has {class_count}: "
-                f"lower --classes to {class_count} or less."
+                f"lower `classes` to {class_count} or less."
             )
         order = order[: spec.classes]
     return ResolvedSpec(
@@ -209,7 +209,7 @@ def _memory(spec: Spec, protocol: PaperProtocol, classes: int) -> int | None:
     memory = protocol.memory if spec.memory is None else spec.memory
     if memory < classes:
         raise ClassgrowError(
-            f"{memory} exemplars cannot cover {classes} classes: raise --memory to at least {classes}."
+            f"{memory} exemplars cannot cover {classes} classes: raise `memory` to at least {classes}."
         )
     return memory
 
@@ -219,7 +219,7 @@ def _sizes(spec: Spec, protocol: PaperProtocol, classes: int) -> tuple[int, ...]
     first = min(protocol.first, classes) if spec.first is None else spec.first
     step = protocol.step if spec.step is None else spec.step
     if first > classes:
-        raise ClassgrowError(f"The first phase cannot have {first} of {classes} classes: lower --first.")
+        raise ClassgrowError(f"The first phase cannot have {first} of {classes} classes: lower `first`.")
     whole, rest = divmod(classes - first, step)
     return (first,) + (step,) * whole + ((rest,) if rest else ())
 
@@ -228,7 +228,7 @@ def phases_to_run(spec: Spec, resolved: ResolvedSpec) -> int:
     """How many phases this run goes through: all of them unless `spec.phases` stops it earlier."""
     planned = len(resolved.sizes)
     if spec.phases is not None and spec.phases > planned:
-        raise ClassgrowError(f"There are only {planned} phases: lower --phases {spec.phases} to {planned} or less.")
+        raise ClassgrowError(f"There are only {planned} phases: lower `phases` from {spec.phases} to {planned} or less.")
     return spec.phases or planned
 
 
