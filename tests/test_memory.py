@@ -44,7 +44,7 @@ def test_the_quota_is_the_largest_that_keeps_the_budget(total: int, classes: int
 
 
 def test_held_out_share_of_the_quota() -> None:
-    """METHODS 4: ⌊0.1·M/n⌋, at least one; with m per class max(1, round(m/10))."""
+    """BiC: ⌊0.1·M/n⌋, at least one; with m per class max(1, round(m/10))."""
     budget = Budget(total=1000)
     assert [budget.held_out_quota(classes, 0.1) for classes in range(10, 100, 10)] == [10, 5, 3, 2, 2, 1, 1, 1, 1]
     assert [Budget(per_class=m).held_out_quota(50, 0.1) for m in (2, 20, 26, 100)] == [1, 2, 3, 10]

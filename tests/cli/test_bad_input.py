@@ -44,7 +44,7 @@ def test_missing_file(classgrow, check_refused, tmp_path: Path) -> None:  # type
         (("--dataset", "digits", "--device", "abacus"), ("'abacus'", "--device auto or cpu")),
         (("--data", "no/such/folder"), ("no/such/folder", "--data")),
         (("--dataset", "digits", "--option", "strenght=1"), ("'strenght'", "Did you mean 'strength'?")),
-        (("--dataset", "digits", "--option", "strength"), ("no NAME=NUMBER", "--option strength=0.5")),
+        (("--dataset", "digits", "--option", "strength"), ("not NAME=NUMBER", "--option strength=0.5")),
         (("--dataset", "digits", "--lr", "-1"), ("lr = -1.0", "a number above 0")),
     ],
 )
@@ -111,7 +111,7 @@ def test_a_folder_with_strange_files(classgrow, check_refused, tmp_path: Path) -
     settings = ("--dataset", "folder", "--data", tmp_path / "photos", "--memory", "2", "--output", tmp_path / "runs")
     check_refused(
         classgrow("run", *settings, "--strict", CLASSGROW_CACHE=str(tmp_path / "cache")),
-        "5 files that have no place in it", "note0.txt", "leave out --strict",
+        "5 files that are not images of a class", "note0.txt", "leave out --strict",
     )  # fmt: skip
     assert not (tmp_path / "runs").exists()
 

@@ -95,12 +95,12 @@ def test_counts_and_decisions(told: list[dict[str, Any]]) -> None:
         assert one["sums"] == [3.0, 6.0]
         assert (one["decided"], one["prepared"]) == ("by 0", rank)
     assert told[0]["refused"] == ["ClassgrowError", "There is no such thing: choose another."]
-    assert told[1]["refused"] == ["ToldElsewhereError", "There is no such thing: choose another."]
+    assert told[1]["refused"] == ["ReportedElsewhereError", "There is no such thing: choose another."]
 
 
 def test_processes_that_mean_different_runs_end(told: list[dict[str, Any]]) -> None:
     said = "Process 2 of 2 has other settings than the first: start all with the same."
-    assert [one["disagreed"] for one in told] == [["ClassgrowError", said], ["ToldElsewhereError", said]]
+    assert [one["disagreed"] for one in told] == [["ClassgrowError", said], ["ReportedElsewhereError", said]]
 
 
 def test_a_silent_process_is_noticed(together: Together, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from classgrow.cli.run import run
 from classgrow.cli.show import show
 from classgrow.cli.toy import toy
 from classgrow.engine.place import here
-from classgrow.errors import ClassgrowError, ToldElsewhereError
+from classgrow.errors import ClassgrowError, ReportedElsewhereError
 from classgrow.experiments.launch import end_at_once
 
 app = typer.Typer(
@@ -65,7 +65,7 @@ def main() -> None:
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except ClassgrowError as error:
-        if not isinstance(error, ToldElsewhereError):
+        if not isinstance(error, ReportedElsewhereError):
             print(f"Error: {error}", file=sys.stderr)
         code = error.exit_code
     if is_one_of_several():

@@ -45,7 +45,7 @@ class GridView:
             self._live.stop()
 
     def update(self, status: GridStatus) -> None:
-        if self._heading:  # the grid has begun
+        if self._heading:  # the grid has started
             self.say(self._heading)
             self._heading = ""
         if self._live:
@@ -66,7 +66,7 @@ def headline(status: GridStatus) -> str:
 
 
 def draw(status: GridStatus) -> Group:
-    """The headline, a bar for everything, a bar for each run that is going on."""
+    """The headline, a bar for everything, a bar for each run in progress."""
     bars = RichTable.grid(padding=(0, 2))
     bars.add_row(Text("all", style="bold"), "", ProgressBar(100.0, 100 * status.share, 30), f"{status.share:.0%}")
     for run in status.running[:SHOWN]:
@@ -120,7 +120,7 @@ def _specs(item: Item, reduction: Reduction) -> tuple[Spec, ...]:
 def _phases_done(run: Outline, output: Path) -> int:
     try:
         record = record_of(run, output)
-    except ClassgrowError:  # a broken record is no result
+    except ClassgrowError:  # a broken record counts as nothing done
         return 0
     return 0 if record is None else min(run.phases, len(record.phases))
 

@@ -56,7 +56,7 @@ def paper(
     threads: Threads = None,
     tensorboard: Tensorboard = False,
 ) -> None:
-    """Run what is missing of the paper's tables and figures. What was done before, by whomever, is not done again."""
+    """Run what is missing of the paper's tables and figures. Runs that are recorded already are not repeated."""
     from classgrow.cli.grid_view import items_table
     from classgrow.cli.printing import print_table
     from classgrow.data.place import given_folder
@@ -170,7 +170,7 @@ def carry_out(
     threads: int | None,
     tensorboard: bool,
 ) -> GridOutcome:
-    """Run the grid under its view; Ctrl-C stops it in good order."""
+    """Run the grid with a live view; Ctrl-C stops it cleanly."""
     from classgrow.cli.grid_view import GridView
     from classgrow.cli.printing import console
     from classgrow.experiments.grid import run_grid
@@ -188,7 +188,7 @@ def carry_out(
 
 
 def finish(outcome: GridOutcome, output: Path) -> None:
-    """What came of it, and the way on."""
+    """The outcome, and what to do next."""
     from classgrow.data.folder import listed
 
     typer.echo(f"Runs: {len(outcome.done)} done, {len(outcome.skipped)} there already, {len(outcome.failed)} failed.")

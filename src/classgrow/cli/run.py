@@ -47,7 +47,8 @@ def run(
     selection: Annotated[str | None, typer.Option(help="Exemplars by herding (default), random or closest.")] = None,
     lr: Annotated[float | None, typer.Option(help="First learning rate; later ones in proportion.")] = None,
     options: Annotated[
-        list[str] | None, typer.Option("--option", metavar="NAME=NUMBER", help="A number of the method's own, as strength=0.5.")
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=NUMBER", help="A number of the method's own, as strength=0.5."),
     ] = None,
     output: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = OUTPUT,
     data_dir: Data = None,
@@ -90,7 +91,7 @@ def run(
     from classgrow.engine.place import here
     from classgrow.experiments.launch import end_with_parent
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a job early is as good as Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended early by a scheduler: the same as Ctrl-C
     spec = read_spec(spec_file, settings)
     wish, place = read_compile(compile), here()
     go_on = resume_command(spec, output, data_dir, processes, device, strict, tensorboard)
@@ -109,7 +110,7 @@ def run(
 
 
 def start_several(processes: int, threads: int | None, go_on: str) -> None:
-    """The same command in several processes; what went wrong in any of them is told once."""
+    """The same command in several processes; what went wrong in any of them is reported once."""
     from classgrow.experiments.launch import launch
 
     ending = launch(sys.argv[1:], processes, threads)
@@ -136,7 +137,7 @@ def read_options(words: list[str]) -> dict[str, float] | None:
         try:
             found[name.strip()] = int(number) if number.strip().lstrip("+-").isdigit() else float(number)
         except ValueError:
-            raise ClassgrowError(f"--option {word} is no NAME=NUMBER: write it like --option strength=0.5.") from None
+            raise ClassgrowError(f"--option {word} is not NAME=NUMBER: write it like --option strength=0.5.") from None
     return found or None
 
 

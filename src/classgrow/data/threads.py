@@ -32,17 +32,17 @@ def _pool(process: int) -> ThreadPoolExecutor:
 
 
 def ahead(pool: Executor, work: Callable[[Item], Result], items: Iterable[Item], window: int) -> Iterator[Result]:
-    """The results of `work` on `items`, in their order, with up to `window` of them begun before they are needed."""
-    begun: deque[Future[Result]] = deque()
+    """The results of `work` on `items`, in their order, with up to `window` of them started ahead."""
+    started: deque[Future[Result]] = deque()
     try:
         for item in items:
-            begun.append(pool.submit(work, item))
-            if len(begun) > window:
-                yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
+            started.append(pool.submit(work, item))
+            if len(started) > window:
+                yield started.popleft().result()
+        while started:
+            yield started.popleft().result()
     finally:
-        for future in begun:
+        for future in started:
             future.cancel()
 
 

@@ -38,7 +38,7 @@ def decide(device: str = "auto", threads: int | None = None, compiled: bool = Fa
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     if not is_available(device):
-        raise no_such_device(device)
+        raise unknown_device(device)
     if processes > 1 and device not in ("cpu", "cuda"):
         raise ClassgrowError(f"Several processes train on cpu or cuda, not on {device}: give `device` = cpu.")
     share = torch.get_num_threads() if processes == 1 else max(1, cores() // here().local_processes)
@@ -47,7 +47,7 @@ def decide(device: str = "auto", threads: int | None = None, compiled: bool = Fa
     return Execution(device, threads or share, processes, compiled, mixed)
 
 
-def no_such_device(device: str) -> ClassgrowError:
+def unknown_device(device: str) -> ClassgrowError:
     return ClassgrowError(f"The device {device!r} is not available here: choose `device` = auto or cpu.")
 
 

@@ -87,7 +87,7 @@ def side_by_side(seconds: Iterable[float], places: int) -> float:
 
 
 def cache_bytes(dataset: str) -> int | None:
-    """About what the images of a data set take, once for all runs; None for data nobody knows."""
+    """About what the images of a data set take, once for all runs; None if unknown."""
     facts = DATASETS.get(dataset)
     return facts.stored_bytes if facts else None
 
