@@ -54,7 +54,7 @@ def test_held_out_share_of_the_quota() -> None:
 
 @pytest.mark.parametrize("number", [0, -1])
 def test_no_image_per_class_is_no_memory(number: int) -> None:
-    with pytest.raises(ClassgrowError, match="give 1 or more"):
+    with pytest.raises(ClassgrowError, match="give `memory_per_class` of 1 or more"):
         Budget(per_class=number).quota(2)
 
 
