@@ -241,7 +241,7 @@ def test_nothing_learned_cannot_be_saved(tmp_path: Path) -> None:
 
 
 def test_missing_and_damaged_files(patches: Patches, tmp_path: Path) -> None:
-    with pytest.raises(ClassgrowError, match=r"no saved learner \(config.json is missing\)"):
+    with pytest.raises(ClassgrowError, match=r"is not a saved model \(config.json is missing\)"):
         Learner.load(tmp_path / "nowhere")
     taught(patches).save(tmp_path / "bundle")
     for name in (CONFIG_FILE, WEIGHTS_FILE):

@@ -42,9 +42,9 @@ def packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "entry_points",
         lambda group: [EntryPoint(name, place, group) for name, place in POINTS.get(group, {}).items()],
     )
-    installed.brought_along.cache_clear()
+    installed.installed_points.cache_clear()
     yield
-    installed.brought_along.cache_clear()
+    installed.installed_points.cache_clear()
 
 
 def test_what_a_package_brings_is_known_by_name() -> None:

@@ -36,7 +36,7 @@ def test_quotas_of_the_paper(total: int, first: int, expected: list[int]) -> Non
 def test_the_quota_is_the_largest_that_keeps_the_budget(total: int, classes: int) -> None:
     budget = Budget(total=total)
     if total < classes:
-        with pytest.raises(ClassgrowError, match=f"raise --memory to at least {classes}"):
+        with pytest.raises(ClassgrowError, match=f"raise `memory` to at least {classes}"):
             budget.quota(classes)
         return
     quota = budget.quota(classes)
@@ -44,7 +44,7 @@ def test_the_quota_is_the_largest_that_keeps_the_budget(total: int, classes: int
 
 
 def test_held_out_share_of_the_quota() -> None:
-    """METHODS 4: ⌊0.1·M/n⌋, at least one; with m per class max(1, round(m/10))."""
+    """BiC: ⌊0.1·M/n⌋, at least one; with m per class max(1, round(m/10))."""
     budget = Budget(total=1000)
     assert [budget.held_out_quota(classes, 0.1) for classes in range(10, 100, 10)] == [10, 5, 3, 2, 2, 1, 1, 1, 1]
     assert [Budget(per_class=m).held_out_quota(50, 0.1) for m in (2, 20, 26, 100)] == [1, 2, 3, 10]
@@ -54,7 +54,7 @@ def test_held_out_share_of_the_quota() -> None:
 
 @pytest.mark.parametrize("number", [0, -1])
 def test_no_image_per_class_is_no_memory(number: int) -> None:
-    with pytest.raises(ClassgrowError, match="give 1 or more"):
+    with pytest.raises(ClassgrowError, match="give `memory_per_class` of 1 or more"):
         Budget(per_class=number).quota(2)
 
 

@@ -38,7 +38,7 @@ CONFIG_FILE, WEIGHTS_FILE = "config.json", "weights.safetensors"
 class Config(BaseModel):
     """What config.json says. `method` or `network` None: a value of the user's own, to be given again at loading.
 
-    `value` is the method's fingerprint; bundles of before have none.
+    `value` is the method's fingerprint; older bundles have none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,7 +68,7 @@ def save(learner: Learner, folder: Path | str) -> None:
     """Write the bundle beside `folder`, then put it there in one move; a folder that holds something else stays."""
     folder = Path(folder).absolute()
     state = learner.state
-    refuse_strangers(folder)
+    refuse_other_content(folder)
     text = describe(learner).model_dump_json(indent=1) + "\n"
     tensors, plain = state.pack()
     plain.pop("teacher", None)  # the next phase makes its own
@@ -155,7 +155,7 @@ def read(folder: Path) -> tuple[Config, Tensors, dict[str, Any]]:
     """Both files, checked against each other."""
     for name in (CONFIG_FILE, WEIGHTS_FILE):
         if not (folder / name).is_file():
-            raise ClassgrowError(f"{folder} is no saved learner ({name} is missing): give the folder that was saved.")
+            raise ClassgrowError(f"{folder} is not a saved model ({name} is missing): give the folder that was saved.")
     try:
         text = (folder / CONFIG_FILE).read_bytes()
         tensors, plain = checkpoint.read(folder / WEIGHTS_FILE)
@@ -164,7 +164,7 @@ def read(folder: Path) -> tuple[Config, Tensors, dict[str, Any]]:
         return Config.model_validate_json(text), tensors, plain
     except (ClassgrowError, OSError, KeyError, ValueError, ValidationError) as error:
         raise ClassgrowError(
-            f"The saved learner in {folder} is damaged or of another version: put back a good copy, or save it again."
+            f"The saved model in {folder} is damaged or of another version: put back a good copy, or save it again."
         ) from error
 
 
@@ -222,18 +222,18 @@ def checksum(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def refuse_strangers(folder: Path) -> None:
+def refuse_other_content(folder: Path) -> None:
     """Only a new or empty folder, or an earlier bundle, may be written to."""
     if not folder.exists() and not folder.is_symlink():
         return
     if folder.is_symlink() or not folder.is_dir():
         raise ClassgrowError(f"{folder} is not a folder: choose another place to save to.")
-    strangers = {path.name for path in folder.iterdir()} - {CONFIG_FILE, WEIGHTS_FILE}
+    others = {path.name for path in folder.iterdir()} - {CONFIG_FILE, WEIGHTS_FILE}
     config = folder / CONFIG_FILE
     if config.is_file() and '"classgrow bundle"' not in config.read_text(encoding="utf-8", errors="replace"):
-        strangers.add(CONFIG_FILE)
-    if strangers:
-        raise ClassgrowError(f"{folder} holds something else ({min(strangers)}): choose an empty or a new folder.")
+        others.add(CONFIG_FILE)
+    if others:
+        raise ClassgrowError(f"{folder} holds something else ({min(others)}): choose an empty or a new folder.")
 
 
 def put_in_place(unfinished: Path, folder: Path) -> None:

@@ -46,8 +46,8 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise ClassgrowError(
-            f"Could not write {path} ({error.strerror}): free some space and go on with --resume, or choose "
-            "another folder."
+            f"Could not write {path} ({error.strerror}): free some space and go on (`resume`), or choose another "
+            "folder."
         ) from error
 
 

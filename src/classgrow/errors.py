@@ -1,10 +1,10 @@
-"""What goes wrong in ways a user can mend."""
+"""Errors that a user can fix."""
 
 from __future__ import annotations
 
 
 class ClassgrowError(Exception):
-    """Bad input, told in one sentence that says the way out. The command line prints it and exits with 2."""
+    """Bad input: one sentence with the way out. The command line prints it and exits with 2."""
 
     exit_code = 2
 
@@ -15,8 +15,8 @@ class LostProcessError(ClassgrowError):
     exit_code = 3
 
 
-class ToldElsewhereError(ClassgrowError):
-    """Another process of the same run tells this: it is not printed again."""
+class ReportedElsewhereError(ClassgrowError):
+    """Another process of the same run reports this: it is not printed again."""
 
 
 def nearest_name(word: str, known: list[str] | tuple[str, ...]) -> str:

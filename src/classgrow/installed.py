@@ -13,25 +13,25 @@ Value = TypeVar("Value")
 
 
 @cache
-def brought_along(group: str) -> dict[str, EntryPoint]:
+def installed_points(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group by name; no package is imported for it."""
     return {point.name: point for point in entry_points(group=group)}
 
 
 def loaded(point: EntryPoint, word: str) -> Any:
-    """What an entry point names. A package that cannot be imported is told here, and so disturbs nothing else."""
+    """What an entry point names. A package that cannot be imported is reported here and disturbs nothing else."""
     try:
         return point.load()
     except (Exception, SystemExit) as error:
-        told = " ".join(str(error).split()) or type(error).__name__
+        message = " ".join(str(error).split()) or type(error).__name__
         raise ClassgrowError(
-            f"The {word} {point.name!r} of an installed package cannot be loaded ({told}): "
+            f"The {word} {point.name!r} of an installed package cannot be loaded ({message}): "
             "fix or uninstall that package."
         ) from error
 
 
 class Catalogue(Generic[Value]):
-    """Values by name; each is imported when it is asked for. Nobody can take a name of ours.
+    """Values by name; each is imported when it is asked for. Other packages cannot take a built-in name.
 
     word   what one of them is called: "data set"
     group  the entry points by which other packages add to it: "classgrow.datasets"
@@ -46,10 +46,10 @@ class Catalogue(Generic[Value]):
     @property
     def names(self) -> tuple[str, ...]:
         """Ours, then those of other packages."""
-        return tuple({**self._ours, **brought_along(self.group)})
+        return tuple({**self._ours, **installed_points(self.group)})
 
     def __contains__(self, name: str) -> bool:
-        return name in self._ours or name in brought_along(self.group)
+        return name in self._ours or name in installed_points(self.group)
 
     def __getitem__(self, name: str) -> Value:
         """The value called `name`; an unknown name or a broken package is a ClassgrowError."""
@@ -57,7 +57,7 @@ class Catalogue(Generic[Value]):
             argument, known = self.word.replace(" ", ""), ", ".join(self.names)
             hint = nearest_name(name, self.names)
             raise ClassgrowError(f"There is no {self.word} {name!r}: `{argument}` is one of {known}.{hint}")
-        point = self._ours.get(name) or brought_along(self.group)[name]
+        point = self._ours.get(name) or installed_points(self.group)[name]
         value = loaded(point, self.word)
         if not isinstance(value, self.kind) or getattr(value, "name", None) != name:
             raise ClassgrowError(
@@ -67,7 +67,7 @@ class Catalogue(Generic[Value]):
         return value
 
     def get(self, name: str) -> Value | None:
-        """The same, and None for a name nobody knows."""
+        """The same, and None for an unknown name."""
         if name not in self:
             return None
         return self[name]

@@ -30,13 +30,15 @@ class Budget:
             return EVERYTHING
         if self.per_class is not None:
             if self.per_class < 1:
-                raise ClassgrowError(f"{self.per_class} exemplars per class are no memory: give 1 or more.")
+                raise ClassgrowError(
+                    f"{self.per_class} exemplars per class are too few: give `memory_per_class` of 1 or more."
+                )
             return self.per_class
         if self.total is None:
-            raise ClassgrowError("This method keeps no memory: choose another method or give --memory.")
+            raise ClassgrowError("This method keeps no memory: choose another method or give `memory`.")
         if self.total < classes:
             raise ClassgrowError(
-                f"{self.total} exemplars cannot cover {classes} classes: raise --memory to at least {classes}."
+                f"{self.total} exemplars cannot cover {classes} classes: raise `memory` to at least {classes}."
             )
         return self.total // classes
 

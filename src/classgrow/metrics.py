@@ -75,7 +75,7 @@ def mean_absolute_deviation(phase_accuracies: PerClass) -> float | None:
 
 def mad_over_orders(phase_accuracies: Sequence[PerClass]) -> float | None:
     """The paper's number for several class orders: each phase averaged over the orders first, then the deviation.
-    It is smaller by nature than the mean of the orders' own deviations."""
+    It is expected to be smaller than the mean of the orders' own deviations."""
     return mean_absolute_deviation([_mean(values) for values in zip(*phase_accuracies, strict=True)])
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """A bar that can be begun, advanced and ended; counts are images. Training a phase is what a run plans for."""
+    """A bar that can be started, advanced and ended; counts are images. Training a phase is what a run plans for."""
 
     def begin(self, text: str, total: int, done: int = 0) -> None: ...
 

@@ -42,7 +42,7 @@ class State:
 
     @property
     def phase(self) -> int:
-        """Phases begun so far."""
+        """Phases started so far."""
         return len(self.sizes)
 
     @property

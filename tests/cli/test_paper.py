@@ -15,7 +15,7 @@ from classgrow.cli.grid_view import draw, duration, headline, items_table
 from classgrow.cli.paper import choose, finish, paper, read_reduction
 from classgrow.errors import ClassgrowError
 from classgrow.experiments import estimate
-from classgrow.experiments.grid import GridOutcome, GridStatus, Standing
+from classgrow.experiments.grid import GridOutcome, GridStatus, RunStatus
 from classgrow.experiments.outline import Outline
 from classgrow.experiments.run import run_spec
 from classgrow.records.record import RECORD_FILE, PhaseRecord, write_record
@@ -119,8 +119,8 @@ def test_reduction_and_items_from_flags() -> None:
 
 
 def test_headline_and_view() -> None:
-    status = GridStatus(8, 2, 1, 1, (Standing("fgp on cifar100", 2, 10, 0.25),), 1, 0.5, 90.0)
-    assert headline(status) == "3 of 8 runs done, 1 running, 1 in other hands, 1 failed, 1:30 left"
+    status = GridStatus(8, 2, 1, 1, (RunStatus("fgp on cifar100", 2, 10, 0.25),), 1, 0.5, 90.0)
+    assert headline(status) == "3 of 8 runs done, 1 running, 1 running elsewhere, 1 failed, 1:30 left"
     assert len(draw(status).renderables) == 2
     assert [duration(value) for value in (40, 1500, 27000, 1e6)] == ["40 s", "25 min", "7.5 h", "12 days"]
 

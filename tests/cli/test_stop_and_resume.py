@@ -59,7 +59,7 @@ def test_killed_and_resumed_equals_uninterrupted(classgrow, start, tmp_path: Pat
 
     resumed = classgrow("run", *SETTINGS, "--output", broken, "--resume")
     assert resumed.returncode == 0, resumed.stderr
-    assert "going on after 1 of 2 phases" in resumed.stdout
+    assert "resuming after 1 of 2 phases" in resumed.stdout
     uninterrupted = read_record(tmp_path / "whole" / folder.name / RECORD_FILE)
     assert without_times(read_record(folder / RECORD_FILE)) == without_times(uninterrupted)
 

@@ -52,9 +52,9 @@ def test_the_entry_point_on_the_page_registers_it(documented: dict[str, Any], mo
             return documented[self.name]
 
     monkeypatch.setattr(installed, "entry_points", lambda group: [Point(name) for name in groups.get(group, {})])
-    installed.brought_along.cache_clear()
+    installed.installed_points.cache_clear()
     try:
         assert Learner("steady").method.formula == documented["steady"]().formula
         assert "steady" in catalogue.known_methods() and "steady" not in catalogue.METHODS
     finally:
-        installed.brought_along.cache_clear()
+        installed.installed_points.cache_clear()

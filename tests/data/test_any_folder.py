@@ -39,8 +39,8 @@ def test_odd_files_are_counted_named_and_skipped(odd_folder: Path, heard: Any) -
     assert dataset.train.shape == (30, 30, 3)
     said = " ".join(heard.said)
     assert "skipped 3 files that cannot be read" in said and "train/dog/truncated.jpg (" in said
-    strangers = "train/dog/._cat.jpg, train/dog/Thumbs.db, train/readme.txt"
-    assert f"skipped 3 files that are no images of a class: {strangers}" in said
+    unrecognised = "train/dog/._cat.jpg, train/dog/Thumbs.db, train/readme.txt"
+    assert f"skipped 3 files that are not images of a class: {unrecognised}" in said
 
 
 def test_a_link_to_nowhere_is_a_file_that_cannot_be_read(make_folder: MakeFolder, heard: Any) -> None:
@@ -55,7 +55,7 @@ def test_a_link_to_nowhere_is_a_file_that_cannot_be_read(make_folder: MakeFolder
 
 
 def test_strict_refuses_them(odd_folder: Path) -> None:
-    with pytest.raises(ClassgrowError, match=r"holds 3 files that have no place in it: train/dog/._cat.jpg"):
+    with pytest.raises(ClassgrowError, match=r"holds 3 files that are not images of a class: train/dog/._cat.jpg"):
         load_folder(odd_folder, strict=True)
     for name in ("train/dog/Thumbs.db", "train/dog/._cat.jpg", "train/readme.txt"):
         (odd_folder / name).unlink()
@@ -78,7 +78,7 @@ def test_inspect_tells_the_same_beforehand(odd_folder: Path, heard: Any) -> None
         "train/dog/really_png.jpg": "not a JPEG",
         "train/dog/turned.jpg": "turned upright (EXIF)",
     }
-    assert len(report.train.strangers) == 3 and heard.advanced == 11
+    assert len(report.train.unrecognised) == 3 and heard.advanced == 11
     text = "\n".join(report.lines())
     assert "2 classes, complete, but some files will be skipped" in text
     assert "train: 3 files cannot be read and will be skipped: train/dog/empty.jpg (not an image)" in text
@@ -141,7 +141,7 @@ def test_inspect_knows_that_mini_imagenet_has_100_classes(make_folder: MakeFolde
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ClassgrowError, match=r"There is no folder .*check the path after --from"):
+    with pytest.raises(ClassgrowError, match=r"There is no folder .*check `folder`"):
         inspect(tmp_path / "nowhere", "folder")
 
 
@@ -153,5 +153,5 @@ def test_names_that_are_no_utf8_and_links_that_lead_back(make_folder: MakeFolder
     (root / "train" / "dog" / "again").symlink_to(root / "train" / "dog")
     (root / "train" / "dog" / "all").symlink_to(root / "train")
     assert load_folder(root, progress=heard).train.counts().tolist() == [2, 1]
-    (said,) = [text for text in heard.said if "no images of a class" in text]
+    (said,) = [text for text in heard.said if "not images of a class" in text]
     assert said.encode().decode() == said and r"train/cat/caf\udce9.txt" in said

@@ -29,7 +29,7 @@ def test_a_misspelt_name_gets_a_hint() -> None:
 
 @pytest.mark.parametrize("name", ["cifar100", "mnist"])
 def test_a_missing_folder_is_told(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ClassgrowError, match=r"gone does not exist.*--data"):
+    with pytest.raises(ClassgrowError, match=r"gone does not exist.*`data_dir`"):
         load(name, tmp_path / "gone")
     monkeypatch.setenv("CLASSGROW_DATA", str(tmp_path / "gone"))
     with pytest.raises(ClassgrowError, match=r"gone does not exist.*CLASSGROW_DATA"):
@@ -46,7 +46,7 @@ def test_the_given_folder_comes_before_the_environment(
 
 
 def test_mnist_without_a_folder_asks_for_one() -> None:
-    with pytest.raises(ClassgrowError, match="--data"):
+    with pytest.raises(ClassgrowError, match="`data_dir`"):
         load("mnist", None)
 
 
@@ -56,7 +56,7 @@ def test_a_failed_download_names_the_way_out(problem: Exception, monkeypatch: py
         raise problem
 
     monkeypatch.setattr(pooch, "retrieve", fail)
-    with pytest.raises(ClassgrowError, match=r"could not be downloaded .*--data"):
+    with pytest.raises(ClassgrowError, match=r"could not be downloaded .*`data_dir`"):
         load("cifar100", None)
 
 

@@ -95,7 +95,7 @@ def test_mini_imagenet_has_100_classes(make_folder: MakeFolder) -> None:
 @pytest.mark.parametrize("name", ["imagenet100", "mini-imagenet", "folder"])
 def test_without_a_folder_they_ask_for_one(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("CLASSGROW_DATA", raising=False)
-    with pytest.raises(ClassgrowError, match="--data"):
+    with pytest.raises(ClassgrowError, match="`data_dir`"):
         load(name, None)
     with pytest.raises(ClassgrowError, match="does not hold"):
         load(name, tmp_path)

@@ -222,7 +222,7 @@ def test_an_unwritable_cache_folder(sources: list[Source], tmp_path: Path, monke
 # --- damage ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_changed_pixel_is_found_when_it_is_read_and_the_next_start_mends_it(
+def test_a_changed_pixel_is_found_when_it_is_read_and_the_next_start_fixes_it(
     sources: list[Source], heard: Any
 ) -> None:
     folder = cached(sources, "ten pictures", Silent()).folder
@@ -233,9 +233,9 @@ def test_a_changed_pixel_is_found_when_it_is_read_and_the_next_start_mends_it(
     store.read(torch.tensor([0, 2, 3]))
     with pytest.raises(ClassgrowError, match=r"damaged \(a checksum differs\): start again"):
         store.read_random(torch.tensor([0, 1]), torch.zeros(2, NUMBERS, dtype=torch.float64), 8)
-    mended = StoredImages(cached(sources, "ten pictures", heard), 32)
+    fixed = StoredImages(cached(sources, "ten pictures", heard), 32)
     assert heard.begun[0][2] == 0
-    assert np.array_equal(mended.image(1), decoded(sources)[1])
+    assert np.array_equal(fixed.image(1), decoded(sources)[1])
 
 
 @pytest.mark.parametrize("harm", ["index", "manifest", "pixels cut", "pixels gone"])
@@ -252,7 +252,7 @@ def test_a_damaged_cache_is_built_anew(harm: str, sources: list[Source], heard: 
     else:
         (folder / PIXELS).unlink()
     store = StoredImages(cached(sources, "ten pictures", heard), 32)
-    assert "is damaged" in heard.said[0] and "built anew" in heard.said[0]
+    assert "is damaged" in heard.said[0] and "is rebuilt" in heard.said[0]
     assert all(np.array_equal(store.image(k), pixels) for k, pixels in enumerate(decoded(sources)))
 
 

@@ -93,7 +93,7 @@ def test_an_unreadable_list(tmp_path: Path) -> None:
 
 def test_a_list_that_is_no_text_and_numbers_beyond_the_last(tmp_path: Path) -> None:
     (tmp_path / "val.txt").write_bytes(b"\xff\xfe\x00\x81")
-    with pytest.raises(ClassgrowError, match=r"val.txt is no text: replace or remove it"):
+    with pytest.raises(ClassgrowError, match=r"val.txt is not text: replace or remove it"):
         read_list(tmp_path / "val.txt", STEMS, ALPHABET)
     (tmp_path / "val.txt").write_text("a.JPEG 1000\n")
     with pytest.raises(ClassgrowError, match="class number 1000 is none of 0 to"):

@@ -226,14 +226,14 @@ def exchange(folder: Path) -> None:
 
 def stuck(folder: Path) -> None:
     """The last process falls silent; the others must notice."""
-    from classgrow.engine.group import lost_processes_told
+    from classgrow.engine.group import reporting_lost_processes
 
     runtime = Runtime(EXECUTION)
     runtime.group.finish()
     print("met", flush=True)
     if here().rank:
         time.sleep(3600)
-    with lost_processes_told(runtime.processes):
+    with reporting_lost_processes(runtime.processes):
         runtime.group.finish()
 
 

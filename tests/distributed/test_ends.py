@@ -103,7 +103,7 @@ def test_killed_twice_and_finished_by_one_process(tmp_path: Path) -> None:
     assert record.phases[1].processes == 1
 
 
-def test_a_full_disk_is_told_once_and_mended_by_another_number(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_once_and_fixed_by_another_number(tmp_path: Path) -> None:
     """A limit on the size of files stands for the disk: a checkpoint with teacher and momentum is too large for it."""
     limit = 200_000
     full = begin(
@@ -125,7 +125,7 @@ def test_a_full_disk_is_told_once_and_mended_by_another_number(tmp_path: Path) -
         capture_output=True, text=True, env=environment() | {"GLOO_SOCKET_IFNAME": "lo"}, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("going on after 1 of 2 phases") == 1
+    assert done.stdout.count("resuming after 1 of 2 phases") == 1
     record = read_record(folder / RECORD_FILE)
     assert (record.status, record.execution.processes, record.execution.threads) == ("finished", 2, 1)
     assert record.confusion is not None and sum(map(sum, record.confusion)) == TEST_IMAGES

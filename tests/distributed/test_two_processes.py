@@ -95,12 +95,12 @@ def test_counts_and_decisions(told: list[dict[str, Any]]) -> None:
         assert one["sums"] == [3.0, 6.0]
         assert (one["decided"], one["prepared"]) == ("by 0", rank)
     assert told[0]["refused"] == ["ClassgrowError", "There is no such thing: choose another."]
-    assert told[1]["refused"] == ["ToldElsewhereError", "There is no such thing: choose another."]
+    assert told[1]["refused"] == ["ReportedElsewhereError", "There is no such thing: choose another."]
 
 
 def test_processes_that_mean_different_runs_end(told: list[dict[str, Any]]) -> None:
     said = "Process 2 of 2 has other settings than the first: start all with the same."
-    assert [one["disagreed"] for one in told] == [["ClassgrowError", said], ["ToldElsewhereError", said]]
+    assert [one["disagreed"] for one in told] == [["ClassgrowError", said], ["ReportedElsewhereError", said]]
 
 
 def test_a_silent_process_is_noticed(together: Together, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_silent_process_is_noticed(together: Together, tmp_path: Path) -> None
     last.kill()
     last.communicate()
     assert said.startswith("met\n")
-    assert first.returncode == 1 and "silent for 3 seconds" in said and "--resume" in said
+    assert first.returncode == 1 and "silent for 3 seconds" in said and "`resume`" in said
 
 
 @pytest.mark.parametrize("name", ["first_stops", "last_stops"])
@@ -120,4 +120,4 @@ def test_preparing_may_take_long_but_not_stand_still(together: Together, tmp_pat
     stopped.kill()
     last_words, _ = stopped.communicate()
     assert last_words == "stopping\n"  # the four seconds before were no reason to give up
-    assert waiting.returncode == 1 and "silent for 2 seconds" in said and "--resume" in said
+    assert waiting.returncode == 1 and "silent for 2 seconds" in said and "`resume`" in said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from classgrow.engine.group import Group, join, lost_processes_told
+from classgrow.engine.group import Group, join, reporting_lost_processes
 from classgrow.engine.place import TIMEOUT, Place, here, timeout_seconds
 from classgrow.errors import ClassgrowError, LostProcessError
 
@@ -33,16 +33,16 @@ def test_alone_nothing_is_told() -> None:
 
 
 def test_a_run_meant_for_several_is_not_done_by_one() -> None:
-    with pytest.raises(ClassgrowError, match="--processes 2"):
+    with pytest.raises(ClassgrowError, match="`processes` = 2"):
         join(2)
 
 
 def test_only_errors_of_the_network_mean_a_lost_process() -> None:
-    with pytest.raises(LostProcessError, match="--resume"), lost_processes_told(2):
+    with pytest.raises(LostProcessError, match="`resume`"), reporting_lost_processes(2):
         raise RuntimeError("[gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:1234")
-    with pytest.raises(RuntimeError, match="shapes") as found, lost_processes_told(2):
+    with pytest.raises(RuntimeError, match="shapes") as found, reporting_lost_processes(2):
         raise RuntimeError("shapes do not fit")
     assert not isinstance(found.value, ClassgrowError)
-    with pytest.raises(RuntimeError, match="Connection") as found, lost_processes_told(1):
+    with pytest.raises(RuntimeError, match="Connection") as found, reporting_lost_processes(1):
         raise RuntimeError("Connection closed by peer")
     assert not isinstance(found.value, ClassgrowError)

@@ -42,7 +42,7 @@ def begun(*ways: tuple[int, str, float]) -> list[Started]:
         ([LOST, (1, "Traceback: KeyError", 0.5)], 1, "", "Traceback: KeyError\nProcess 2 of 2 broke (exit code 1)"),
         ([LOST, LOST], 1, "", "Error: Another process stopped answering."),
     ],
-    ids=["well", "killed", "mendable", "the cause comes later", "broken", "nobody knows"],
+    ids=["well", "killed", "fixable", "the cause comes later", "broken", "unknown"],
 )
 def test_the_cause_is_told(ways: list[tuple[int, str, float]], code: int, said: str, happened: str) -> None:
     found = watch(begun(*ways))

@@ -16,7 +16,7 @@ from classgrow.data.labelled import ArrayStore, ClassLabel, Dataset, LabelledIma
 from classgrow.engine.compiled import Compile
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
-from classgrow.experiments import going_on
+from classgrow.experiments import resume as resuming
 from classgrow.experiments import run as running
 from classgrow.experiments.outline import outline
 from classgrow.experiments.run import CHECKPOINT_FILE, Outcome, prepare, run_spec
@@ -89,7 +89,7 @@ def test_a_published_folder_is_known_before_it_is_read(monkeypatch: pytest.Monke
     run.folder.mkdir()
     write_record(running.new_record(run, Execution()), run.folder / RECORD_FILE)
     monkeypatch.setattr(running, "load", lambda *_: replace(found, fingerprint="others"))
-    with pytest.raises(ClassgrowError, match=r"other images .*choose another --output"):
+    with pytest.raises(ClassgrowError, match=r"other images .*choose another `output`"):
         go(tmp_path, spec, resume=True)
 
 
@@ -143,7 +143,7 @@ def test_more_phases_later(tmp_path: Path, whole: dict[str, Any]) -> None:
     two = go(tmp_path, SPEC.model_copy(update={"phases": 2}))
     assert (len(two.record.phases), two.record.status, two.record.phases_planned) == (2, "finished", 2)
     three = SPEC.model_copy(update={"phases": 3})
-    with pytest.raises(ClassgrowError, match="add --resume to go on"):
+    with pytest.raises(ClassgrowError, match="give `resume` to go on"):
         go(tmp_path, three)
     outcome = go(tmp_path, three, resume=True)
     assert outcome.folder == two.folder
@@ -183,10 +183,10 @@ def test_a_finished_run_is_left_alone(uninterrupted: dict[str, Any], whole: dict
     assert contents(folder) == before
 
 
-def test_a_run_begun_before_asks_for_resume(tmp_path: Path) -> None:
+def test_a_run_started_before_asks_for_resume(tmp_path: Path) -> None:
     with pytest.raises(UnpluggedError):
         go(tmp_path, progress=Pulled(13))
-    with pytest.raises(ClassgrowError, match=r"begun before \(1 of 3 phases"):
+    with pytest.raises(ClassgrowError, match=r"started before \(1 of 3 phases"):
         go(tmp_path)
 
 
@@ -255,34 +255,40 @@ def test_a_checkpoint_without_its_record_is_not_trusted(tmp_path: Path, whole: d
 
 
 ALONE = Execution(device="cpu", threads=1)
-GOING_ON: dict[str, tuple[dict[str, Any], dict[str, Any], Compile, dict[str, Any], str]] = {
-    "as begun": ({"compiled": True}, {}, "auto", {"compiled": True}, ""),
-    "other threads": ({"threads": 1}, {"threads": 2}, "auto", {"threads": 1}, "as it was begun: on cpu, threads: 1."),
-    "a device that is not here": ({"device": "xpu"}, {}, "auto", {"device": "cpu"}, "begun on xpu, which is not here"),
+RESUMED: dict[str, tuple[dict[str, Any], dict[str, Any], Compile, dict[str, Any], str]] = {
+    "as started": ({"compiled": True}, {}, "auto", {"compiled": True}, ""),
+    "other threads": ({"threads": 1}, {"threads": 2}, "auto", {"threads": 1}, "as it started: on cpu, threads: 1."),
+    "a device that is not here": (
+        {"device": "xpu"},
+        {},
+        "auto",
+        {"device": "cpu"},
+        "started on xpu, which is not available",
+    ),
     "more processes": (
         {"threads": 2},
         {"processes": 2},
         "auto",
         {"processes": 2},
-        "begun by 1 processes and goes on with 2",
+        "started by 1 processes and resumes with 2",
     ),
     "compiling forbidden": ({"compiled": True}, {}, "off", {"compiled": False}, "without being compiled"),
-    "compiling too late": ({}, {}, "on", {"compiled": False}, "as it was begun, not compiled"),
+    "compiling too late": ({}, {}, "on", {"compiled": False}, "as it started, not compiled"),
 }
 
 
-@pytest.mark.parametrize("name", GOING_ON)
-def test_a_run_goes_on_as_it_was_begun_or_says_why_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, asked, wish, expected, words = GOING_ON[name]
+@pytest.mark.parametrize("name", RESUMED)
+def test_a_run_resumes_as_it_started_or_says_why_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, asked, wish, expected, words = RESUMED[name]
     said: list[str] = []
     monkeypatch.setattr(Silent, "say", lambda self, text: said.append(text))
-    monkeypatch.setattr(going_on, "compiler_found", lambda: True)
-    result = going_on.gone_on(replace(ALONE, **begun), replace(ALONE, **asked), wish, Silent())
+    monkeypatch.setattr(resuming, "compiler_found", lambda: True)
+    result = resuming.resume_execution(replace(ALONE, **begun), replace(ALONE, **asked), wish, Silent())
     assert result == replace(ALONE, **expected)
     assert len(said) == bool(words) and words in " ".join(said)
 
 
 def test_a_compiled_run_goes_on_where_there_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(going_on, "compiler_found", lambda: False)
+    monkeypatch.setattr(resuming, "compiler_found", lambda: False)
     begun = replace(ALONE, compiled=True)
-    assert going_on.gone_on(begun, begun, "auto", Silent()) == ALONE
+    assert resuming.resume_execution(begun, begun, "auto", Silent()) == ALONE

@@ -72,7 +72,7 @@ def test_what_was_learned_stays_when_a_parameter_changes(patches: Patches) -> No
     images, _ = patches([5, 2], per_class=3, seed=2)
     answers = one.predict(images)
     assert one.set_params(progress=Silent()).predict(images) == answers
-    with pytest.raises(ClassgrowError, match="`seed` is settled"):
+    with pytest.raises(ClassgrowError, match="`seed` cannot change"):
         one.set_params(seed=2)
 
 

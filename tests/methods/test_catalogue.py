@@ -208,10 +208,10 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Any:
     def register(**factories: Callable[..., Method]) -> None:
         points = [Point(name, factory) for name, factory in factories.items()]
         monkeypatch.setattr(installed, "entry_points", lambda group: points if group == "classgrow.methods" else [])
-        installed.brought_along.cache_clear()
+        installed.installed_points.cache_clear()
 
     yield register
-    installed.brought_along.cache_clear()
+    installed.installed_points.cache_clear()
 
 
 def mine(strength: float = 0.1) -> Method:
@@ -241,13 +241,13 @@ def test_a_broken_package_is_told_and_disturbs_no_other_method(monkeypatch: pyte
             raise ImportError("no module named theirs")
 
     monkeypatch.setattr(installed, "entry_points", lambda group: [Broken()])
-    installed.brought_along.cache_clear()
+    installed.installed_points.cache_clear()
     try:
         assert build_method("fgp").name == "fgp"
         with pytest.raises(ClassgrowError, match=r"'theirs'.*no module named theirs.*uninstall"):
             build_method("theirs")
     finally:
-        installed.brought_along.cache_clear()
+        installed.installed_points.cache_clear()
 
 
 def test_a_method_can_be_given_as_it_is() -> None:

@@ -207,7 +207,7 @@ def test_the_value_stands_in_the_identity_of_other_methods_only(
         def load(self) -> Callable[..., Method]:
             return lambda strength=0.3: replace(fgp(strength), name="mine")
 
-    monkeypatch.setattr(catalogue, "brought_along", lambda group: {"mine": Point()})
+    monkeypatch.setattr(catalogue, "installed_points", lambda group: {"mine": Point()})
     spec = Spec(dataset="digits", method="mine")
     run = prepare(spec, tmp_path)
     assert run.resolved.value == fingerprint(fgp(0.3)) == run.resolved.to_json()["value"]

@@ -22,7 +22,7 @@ def parameters(module: nn.Module) -> int:
 
 
 def test_resnet32_has_the_parameters_of_the_authors_network() -> None:
-    """METHODS 0.4; option B adds 16·32 + 2·32 and 32·64 + 2·64 for its two projections."""
+    """Counted by hand for option A; option B adds 16·32 + 2·32 and 32·64 + 2·64 for its two projections."""
     assert parameters(resnet32()) == 463_504
     assert parameters(resnet32(project=True)) == 463_504 + 576 + 2_176
     assert len(resnet32().blocks) == 15

@@ -250,7 +250,7 @@ def test_graph_cross_entropy_is_a_number_where_feature_and_embedding_agree(
     ],
 )
 def test_strength_of_hou19_by_phase(first: int, expected: list[float]) -> None:
-    """METHODS 5: λ = 5·√(old/new)."""
+    """LUCIR: λ = 5·√(old/new)."""
     scale = 5 * sqrt_old_over_new
     assert [round(scale.factor(ClassCounts(old, 10)), 2) for old in range(first, 100, 10)] == expected
 
@@ -266,7 +266,7 @@ def test_bics_weights_share_one() -> None:
 
 
 def test_hou19s_strength_beside_an_averaged_loss() -> None:
-    """METHODS 9, L^G_dis: 5/seen·√(old/new); with 50 old and 10 new classes 11.18 / 60 = 0.186."""
+    """L^G_dis in the ablation of FGP: 5/seen·√(old/new); with 50 old and 10 new classes 11.18 / 60 = 0.186."""
     scale = 5.0 * per_class * sqrt_old_over_new
     assert scale.factor(ClassCounts(50, 10)) == pytest.approx(0.186339, abs=1e-6)
 

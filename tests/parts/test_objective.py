@@ -78,7 +78,7 @@ def test_formula_of_fgp() -> None:
     ],
 )
 def test_strength_of_fgp_by_phase(first: int, expected: list[float]) -> None:
-    """METHODS 1.2: λ = 0.1·√(old/seen) with ten new classes a phase, up to 100."""
+    """FGP: λ = 0.1·√(old/seen) with ten new classes a phase, up to 100."""
     scale = 0.1 * sqrt_old_share
     found = [round(scale.factor(ClassCounts(old, 10)), 4) for old in range(first, 100, 10)]
     assert found == expected

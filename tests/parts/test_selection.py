@@ -22,7 +22,7 @@ def random_features(sizes: list[int], dimensions: int, seed: int) -> list[Tensor
 
 
 def slowly_herded(features: Tensor, count: int, cap: int = 1000) -> tuple[list[int], float]:
-    """METHODS 0.1 word for word on one class, filled among the unchosen after `cap` draws; and how narrow the narrowest
+    """Herding as in iCaRL on one class, filled among the unchosen after `cap` draws; and how narrow the narrowest
     decision on the way was."""
     rows = [[value / (sum(v * v for v in row) ** 0.5 + 1e-8) for value in row] for row in features.tolist()]
     mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]

@@ -55,7 +55,7 @@ def test_a_broken_file_is_named_and_stops_nothing(toys: Path, tmp_path: Path, co
     file.write_text(content)
     pictures, problems = write_toys(toys, tmp_path / "figures")
     assert len(pictures) == 4
-    assert problems == [f"{file} cannot be read: draw it again with classgrow toy simulation --output {file.parent}."]
+    assert problems == [f"{file} cannot be read: draw it again (classgrow toy simulation, `output` = {file.parent})."]
 
 
 def test_the_page_shows_them(toys: Path, tmp_path: Path, make: Any, write: Any) -> None:

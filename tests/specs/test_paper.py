@@ -79,7 +79,7 @@ def test_a_small_setting_is_one_setting() -> None:
 def test_settings_that_do_not_fit_are_left_out_or_explained() -> None:
     reduced = Reduction(classes=20)
     assert {spec.first for spec in specs_of(ITEMS["table1"], reduced)} == {10}
-    with pytest.raises(ClassgrowError, match="add --first"):
+    with pytest.raises(ClassgrowError, match="add `first` and `step`"):
         specs_of(ITEMS["figure5"], reduced)
 
 

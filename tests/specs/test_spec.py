@@ -97,9 +97,9 @@ def test_given_numbers_win_over_those_of_the_data_set() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"memory": 37, "classes": 40}, "37 exemplars cannot cover 40 classes: raise --memory to at least 40."),
-        ({"classes": 101}, "lower --classes to 100"),
-        ({"first": 20, "classes": 10}, "lower --first"),
+        ({"memory": 37, "classes": 40}, "37 exemplars cannot cover 40 classes: raise `memory` to at least 40."),
+        ({"classes": 101}, "lower `classes` to 100"),
+        ({"first": 20, "classes": 10}, "lower `first`"),
     ],
 )
 def test_what_cannot_run_is_refused_when_resolved(options: dict[str, Any], message: str) -> None:

@@ -72,7 +72,7 @@ def test_a_restart_returns_to_the_network_before_it_learned(begin: MakeBegin, pi
     ],
 )
 def test_images_per_new_class_of_the_balanced_set(memory: int, old: int, new: int, expected: int) -> None:
-    """METHODS 3: ⌊(M + new·⌊M/old⌋)/seen⌋, about what each old class has."""
+    """EEIL: ⌊(M + new·⌊M/old⌋)/seen⌋, about what each old class has."""
     assert balanced_quota(Budget(total=memory), old, new) == expected
 
 

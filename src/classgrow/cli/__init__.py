@@ -10,6 +10,7 @@ import typer
 from classgrow import __version__
 from classgrow.cli.data import data
 from classgrow.cli.demo import demo
+from classgrow.cli.flags import FlagCommand
 from classgrow.cli.methods import methods
 from classgrow.cli.paper import paper
 from classgrow.cli.report import report
@@ -17,7 +18,7 @@ from classgrow.cli.run import run
 from classgrow.cli.show import show
 from classgrow.cli.toy import toy
 from classgrow.engine.place import here
-from classgrow.errors import ClassgrowError, ToldElsewhereError
+from classgrow.errors import ClassgrowError, ReportedElsewhereError
 from classgrow.experiments.launch import end_at_once
 
 app = typer.Typer(
@@ -30,7 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (run, show, methods, demo, paper, report, data):
-    app.command()(command)
+    app.command(cls=FlagCommand)(command)
 app.add_typer(toy, name="toy")
 
 
@@ -43,7 +44,7 @@ def print_version(wanted: bool) -> None:
 @app.callback()
 def about(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.", callback=print_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Options that stand before a command."""
@@ -52,19 +53,19 @@ def about(
 def is_one_of_several() -> bool:
     try:
         return here().processes > 1
-    except ClassgrowError:  # an environment that names no place; who needs one has said so
+    except ClassgrowError:  # an incomplete environment; whatever needs it has said so
         return False
 
 
 def main() -> None:
-    """The console script. What a user can mend is one sentence and exit code 2; anything else keeps its traceback."""
+    """The console script. What a user can fix is one sentence and exit code 2; anything else keeps its traceback."""
     try:
         app(prog_name="classgrow")
         code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except ClassgrowError as error:
-        if not isinstance(error, ToldElsewhereError):
+        if not isinstance(error, ReportedElsewhereError):
             print(f"Error: {error}", file=sys.stderr)
         code = error.exit_code
     if is_one_of_several():

@@ -11,7 +11,7 @@ import typer
 
 def data(
     dataset: Annotated[str | None, typer.Argument(help="imagenet100, mini-imagenet or folder.")] = None,
-    source: Annotated[Path | None, typer.Option("--from", help="The folder to look through.")] = None,
+    folder: Annotated[Path | None, typer.Option("--from", help="The folder to look through.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse a folder with files that must be skipped.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Count files without opening them.")] = False,
     every: Annotated[bool, typer.Option("--all", help="Name every file in question, not only the first few.")] = False,
@@ -21,21 +21,21 @@ def data(
     from classgrow.errors import ClassgrowError
 
     if clear:
-        if dataset is not None or source is not None:
+        if dataset is not None or folder is not None:
             raise ClassgrowError("--clear deletes the whole image cache: give it alone.")
         from classgrow.data.cache import clear_cache
 
         typer.echo(f"Freed {clear_cache() / 1e6:,.0f} MB of cached images.")
         return
-    if dataset is None or source is None:
+    if dataset is None or folder is None:
         raise ClassgrowError("Say which data set and where: classgrow data imagenet100 --from DIR (or --clear).")
     from classgrow.cli.live import LiveRun
     from classgrow.cli.printing import console
     from classgrow.data.report import inspect
 
     with LiveRun(console()) as live:
-        report = inspect(source, dataset, thorough=not quick, progress=live)
+        report = inspect(folder, dataset, thorough=not quick, progress=live)
     for line in report.lines(sys.maxsize) if every else report.lines():
         typer.echo(line)
     if not report.complete or (strict and not report.clean):
-        raise ClassgrowError(f"{source} cannot be used as it is: see the lines above for what to add or remove.")
+        raise ClassgrowError(f"{folder} cannot be used as it is: see the lines above for what to add or remove.")

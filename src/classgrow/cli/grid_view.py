@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from classgrow.cli.flags import with_flags
 from classgrow.cli.live import clock_text
 from classgrow.cli.tables import DASH, Table
 from classgrow.errors import ClassgrowError
@@ -44,28 +45,28 @@ class GridView:
             self._live.stop()
 
     def update(self, status: GridStatus) -> None:
-        if self._heading:  # the grid has begun
+        if self._heading:  # the grid has started
             self.say(self._heading)
             self._heading = ""
         if self._live:
             self._live.update(draw(status), refresh=True)
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False, soft_wrap=True)
+        self.console.print(with_flags(text), markup=False, soft_wrap=True)
 
 
 def headline(status: GridStatus) -> str:
     """3 of 8 runs, 2 running, 1 failed, 12:30 left."""
     parts = [f"{status.done + status.skipped} of {status.total} runs done", f"{len(status.running)} running"]
     if status.elsewhere:
-        parts.append(f"{status.elsewhere} in other hands")
+        parts.append(f"{status.elsewhere} running elsewhere")
     parts.append(f"{status.failed} failed")
     parts.append(f"{clock_text(status.seconds_left)} left" if status.seconds_left is not None else "time left unknown")
     return ", ".join(parts)
 
 
 def draw(status: GridStatus) -> Group:
-    """The headline, a bar for everything, a bar for each run that is going on."""
+    """The headline, a bar for everything, a bar for each run in progress."""
     bars = RichTable.grid(padding=(0, 2))
     bars.add_row(Text("all", style="bold"), "", ProgressBar(100.0, 100 * status.share, 30), f"{status.share:.0%}")
     for run in status.running[:SHOWN]:
@@ -119,7 +120,7 @@ def _specs(item: Item, reduction: Reduction) -> tuple[Spec, ...]:
 def _phases_done(run: Outline, output: Path) -> int:
     try:
         record = record_of(run, output)
-    except ClassgrowError:  # a broken record is no result
+    except ClassgrowError:  # a broken record counts as nothing done
         return 0
     return 0 if record is None else min(run.phases, len(record.phases))
 

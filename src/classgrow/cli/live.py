@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from classgrow.cli.flags import with_flags
 from classgrow.cli.tables import DASH, accuracy_by, number
 from classgrow.records.record import Record
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from classgrow.experiments.run import Run
 
 LAG = 1.0
-"""Seconds before a speed is believed."""
+"""Seconds before a speed is shown."""
 
 
 class Meter:
@@ -81,7 +82,7 @@ class LiveRun:
     # --- what a run tells --------------------------------------------------------------------------------------------
 
     def ready(self, run: Run, record: Record) -> None:
-        """A run begins, or goes on."""
+        """A run starts or resumes."""
         from classgrow.experiments.plan import network_of, planned_images
 
         done, execution = len(record.phases), record.execution
@@ -90,9 +91,9 @@ class LiveRun:
         how = f"{execution.device}, {execution.threads} thread{'s' if execution.threads != 1 else ''}"
         if execution.processes > 1:
             how = how.replace(", ", f", {execution.processes} processes with ") + " each"
-        begun = f", going on after {done} of {run.phases} phases" if done else ""
+        resumed = f", resuming after {done} of {run.phases} phases" if done else ""
         how = f"preset {run.resolved.kind} ({network_of(run.resolved).name}), {how}"
-        self.say(f"{self.name} on {run.spec.dataset}, seed {run.spec.seed}, {how}{begun}: {record.method.formula}")
+        self.say(f"{self.name} on {run.spec.dataset}, seed {run.spec.seed}, {how}{resumed}: {record.method.formula}")
 
     def after_phase(self, record: Record) -> None:
         """A phase is recorded."""
@@ -138,7 +139,7 @@ class LiveRun:
         self._bar.update(self._place, visible=False)
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False, soft_wrap=True)
+        self.console.print(with_flags(text), markup=False, soft_wrap=True)
 
     def _speed(self) -> str:
         rate = self.stage.rate

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from classgrow.cli.flags import with_flags
 from classgrow.errors import ClassgrowError
 
 
@@ -29,7 +30,7 @@ def methods(
         except Exception as error:  # of a package that is not ours: it must not hide the others
             broken.append(f"The method {known!r} cannot be described ({error!r}): fix or uninstall its package.")
     for sentence in broken:
-        typer.echo(f"Left out: {sentence}", err=True)
+        typer.echo(f"Left out: {with_flags(sentence)}", err=True)
 
 
 def entry(name: str) -> str:

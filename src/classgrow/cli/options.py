@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-Data = Annotated[Path | None, typer.Option(help="Where data sets lie; default: the folder CLASSGROW_DATA names.")]
+Data = Annotated[
+    Path | None, typer.Option("--data", help="Where data sets lie; default: the folder CLASSGROW_DATA names.")
+]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")]
 Tensorboard = Annotated[
     bool, typer.Option("--tensorboard", help="Also write scalars and confusion matrices for TensorBoard.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from classgrow.cli.flags import with_flags
 from classgrow.cli.options import Data, Device, Tensorboard, Threads
 
 if TYPE_CHECKING:
@@ -48,14 +49,14 @@ def paper(
     profile: Annotated[str, typer.Option(help="official (each method's own epochs) or matched.")] = "official",
     methods: Annotated[str | None, typer.Option(help="Only these methods, as in fgp,icarl.")] = None,
     output: Annotated[Path, typer.Option(help="Where the runs lie.")] = OUTPUT,
-    data: Data = None,
+    data_dir: Data = None,
     workers: Annotated[int, typer.Option(min=1, help="Runs side by side on this machine.")] = 1,
     ray: Annotated[str | None, typer.Option(help="A Ray cluster instead: its address, or auto.")] = None,
     device: Device = "auto",
     threads: Threads = None,
     tensorboard: Tensorboard = False,
 ) -> None:
-    """Run what is missing of the paper's tables and figures. What was done before, by whomever, is not done again."""
+    """Run what is missing of the paper's tables and figures. Runs that are recorded already are not repeated."""
     from classgrow.cli.grid_view import items_table
     from classgrow.cli.printing import print_table
     from classgrow.data.place import given_folder
@@ -78,12 +79,12 @@ def paper(
             print_table(table)
         return
     specs = all_specs(chosen, reduction) or no_runs(chosen, dataset)
-    given_folder(data)
+    given_folder(data_dir)
     for spec in specs:
         outline(spec)  # whatever is wrong with the settings is said before anything runs
     names = ", ".join(item.name for item in chosen if item.has_runs)
     heading = f"Runs for {names}: {len(specs)}; {words_for(chosen, reduction)}."
-    finish(carry_out(specs, heading, output, data, workers, ray, device, threads, tensorboard), output)
+    finish(carry_out(specs, heading, output, data_dir, workers, ray, device, threads, tensorboard), output)
 
 
 def no_runs(chosen: list[Item], dataset: str | None) -> NoReturn:
@@ -162,14 +163,14 @@ def carry_out(
     specs: tuple[Spec, ...],
     heading: str,
     output: Path,
-    data: Path | None,
+    data_dir: Path | None,
     workers: int,
     ray: str | None,
     device: str,
     threads: int | None,
     tensorboard: bool,
 ) -> GridOutcome:
-    """Run the grid under its view; Ctrl-C stops it in good order."""
+    """Run the grid with a live view; Ctrl-C stops it cleanly."""
     from classgrow.cli.grid_view import GridView
     from classgrow.cli.printing import console
     from classgrow.experiments.grid import run_grid
@@ -177,7 +178,7 @@ def carry_out(
     try:
         with GridView(console(), heading) as view:
             return run_grid(
-                specs, output, data,
+                specs, output, data_dir,
                 workers=workers, ray=ray, device=device, threads=threads, tensorboard=tensorboard, progress=view,
             )  # fmt: skip
     except KeyboardInterrupt:
@@ -187,14 +188,14 @@ def carry_out(
 
 
 def finish(outcome: GridOutcome, output: Path) -> None:
-    """What came of it, and the way on."""
+    """The outcome, and what to do next."""
     from classgrow.data.folder import listed
 
     typer.echo(f"Runs: {len(outcome.done)} done, {len(outcome.skipped)} there already, {len(outcome.failed)} failed.")
     for error in dict.fromkeys(outcome.failed.values()):
         runs = [str(output / run) for run, why in outcome.failed.items() if why == error]
-        typer.echo(f"  {error}\n    {listed(runs)}", err=True)
+        typer.echo(f"  {with_flags(error)}\n    {listed(runs)}", err=True)
     if outcome.failed:
-        typer.echo("Once their causes are mended, the same command tries them again.", err=True)
+        typer.echo("Once the causes are fixed, the same command tries them again.", err=True)
         raise typer.Exit(1)
     typer.echo(f"See them with: classgrow report {shlex.quote(str(output))} --output report")

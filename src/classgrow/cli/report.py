@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from classgrow.cli.flags import with_flags
+
 OUTPUT = Path("report")
 
 
@@ -22,6 +24,6 @@ def report(
 
     made = make_report(runs, output, authors)
     for problem in made.problems:
-        typer.echo(problem, err=True)
+        typer.echo(with_flags(problem), err=True)
     counts = f"Runs: {made.runs} ({made.complete} complete); tables: {made.tables}; figures: {made.figures}."
     typer.echo(f"{counts} Open {made.index}")

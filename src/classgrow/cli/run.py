@@ -46,11 +46,12 @@ def run(
     profile: Annotated[str | None, typer.Option(help="official (each method's own epochs) or matched.")] = None,
     selection: Annotated[str | None, typer.Option(help="Exemplars by herding (default), random or closest.")] = None,
     lr: Annotated[float | None, typer.Option(help="First learning rate; later ones in proportion.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="A number of the method's own, as strength=0.5.")
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=NUMBER", help="A number of the method's own, as strength=0.5."),
     ] = None,
     output: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = OUTPUT,
-    data: Data = None,
+    data_dir: Data = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a folder of images with files that must be skipped.")
     ] = False,
@@ -85,15 +86,15 @@ def run(
         "profile": profile,
         "selection": selection,
         "lr": lr,
-        "options": read_options(option or []),
+        "options": read_options(options or []),
     }
     from classgrow.engine.place import here
     from classgrow.experiments.launch import end_with_parent
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a job early is as good as Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended early by a scheduler: the same as Ctrl-C
     spec = read_spec(spec_file, settings)
     wish, place = read_compile(compile), here()
-    go_on = resume_command(spec, output, data, processes, device, strict, tensorboard)
+    go_on = resume_command(spec, output, data_dir, processes, device, strict, tensorboard)
     try:
         if processes is not None and processes > 1 and place.processes == 1:
             start_several(processes, threads, go_on)
@@ -101,7 +102,7 @@ def run(
         if processes not in (None, place.processes):
             raise ClassgrowError(f"This is one of {place.processes} processes: leave out --processes {processes}.")
         end_with_parent()
-        carry_out(spec, output, data, resume, again, strict, device, threads, tensorboard, wish)
+        carry_out(spec, output, data_dir, resume, again, strict, device, threads, tensorboard, wish)
     except KeyboardInterrupt:
         if place.rank == 0:
             typer.echo(f"Stopped. Go on with: {go_on}", err=True)
@@ -109,7 +110,7 @@ def run(
 
 
 def start_several(processes: int, threads: int | None, go_on: str) -> None:
-    """The same command in several processes; what went wrong in any of them is told once."""
+    """The same command in several processes; what went wrong in any of them is reported once."""
     from classgrow.experiments.launch import launch
 
     ending = launch(sys.argv[1:], processes, threads)
@@ -136,7 +137,7 @@ def read_options(words: list[str]) -> dict[str, float] | None:
         try:
             found[name.strip()] = int(number) if number.strip().lstrip("+-").isdigit() else float(number)
         except ValueError:
-            raise ClassgrowError(f"--option {word} is no NAME=NUMBER: write it like --option strength=0.5.") from None
+            raise ClassgrowError(f"--option {word} is not NAME=NUMBER: write it like --option strength=0.5.") from None
     return found or None
 
 
@@ -150,7 +151,7 @@ def read_spec(spec_file: Path | None, settings: dict[str, Any]) -> Spec:
 def resume_command(
     spec: Spec,
     output: Path,
-    data: Path | None,
+    data_dir: Path | None,
     processes: int | None = None,
     device: str = "auto",
     strict: bool = False,
@@ -162,8 +163,8 @@ def resume_command(
     words = [command(spec)]
     if output != OUTPUT:
         words.append(f"--output {shlex.quote(str(output))}")
-    if data is not None:
-        words.append(f"--data {shlex.quote(str(data))}")
+    if data_dir is not None:
+        words.append(f"--data {shlex.quote(str(data_dir))}")
     if processes is not None and processes > 1:
         words.append(f"--processes {processes}")
     if device != "auto":
@@ -175,7 +176,7 @@ def resume_command(
 def carry_out(
     spec: Spec,
     output: Path,
-    data: Path | None,
+    data_dir: Path | None,
     resume: bool,
     again: bool,
     strict: bool,
@@ -207,7 +208,7 @@ def carry_out(
         outcome = run_spec(
             spec,
             output,
-            data,
+            data_dir,
             resume=resume,
             again=again,
             strict=strict,

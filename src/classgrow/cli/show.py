@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from classgrow.cli.flags import with_flags
+
 if TYPE_CHECKING:
     from classgrow.records.record import Record
     from classgrow.specs.spec import ResolvedSpec
@@ -44,7 +46,7 @@ def show(
 
         print_table(runs_table(runs))
     for problem in problems:
-        typer.echo(f"Left out: {problem}", err=True)
+        typer.echo(f"Left out: {with_flags(problem)}", err=True)
 
 
 def as_json_values(folder: Path, record: Record) -> dict[str, Any]:

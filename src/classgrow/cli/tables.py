@@ -13,7 +13,7 @@ from classgrow.records.summary import RunSummary, summary
 
 DASH = "–"
 SINGLE_ORDER = (
-    "MAD: mean absolute deviation of the phase accuracies of this one run. It is larger by nature than the paper's, "
+    "MAD: mean absolute deviation of the phase accuracies of this one run. Expected to be larger than the paper's, "
     "which averages five class orders first: do not compare the two."
 )
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from classgrow.cli.flags import FlagCommand
 from classgrow.cli.options import Data
 
 toy = typer.Typer(no_args_is_help=True, help="The paper's small experiments and drawings.", rich_markup_mode=None)
@@ -15,7 +16,7 @@ Output = Annotated[Path, typer.Option(help="Where pictures and numbers go.")]
 OUTPUT = Path("runs") / "toy"  # where `classgrow report runs` finds them
 
 
-@toy.command()
+@toy.command(cls=FlagCommand)
 def simulation(
     output: Output = OUTPUT,
     seeds: Annotated[int, typer.Option(min=1, help="Starts of each simulation.")] = 20,
@@ -55,12 +56,12 @@ def simulation_cells(cases: Any, classes: int, head: str) -> tuple[str, str]:
     return f"{sum(case.min_angles) / case.seeds:.0f}°", f"{case.collapsed:.0%}"
 
 
-@toy.command()
+@toy.command(cls=FlagCommand)
 def mnist(
     output: Output = OUTPUT,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of each training.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Decides every random draw.")] = 1,
-    data: Data = None,
+    data_dir: Data = None,
     images: Annotated[int | None, typer.Option(min=100, hidden=True)] = None,
 ) -> None:
     """Features of three numbers for MNIST's digits: rectified against plain cosine, by t-SNE (figure 3)."""
@@ -74,7 +75,7 @@ def mnist(
     make_writable(output)
     with LiveRun(console()) as live:
         live.phases = 1
-        content = run_mnist(data, epochs=epochs, seed=seed, images=images, progress=live)
+        content = run_mnist(data_dir, epochs=epochs, seed=seed, images=images, progress=live)
     scores = content["scores"]
     print_table(
         Table(
@@ -97,7 +98,7 @@ def mnist(
     finish(output, "mnist", content, write_mnist(content, output))
 
 
-@toy.command()
+@toy.command(cls=FlagCommand)
 def drawings(
     output: Output = OUTPUT,
     seed: Annotated[int, typer.Option(min=0, help="Decides every random draw.")] = 1,

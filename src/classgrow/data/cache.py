@@ -90,12 +90,12 @@ def opened(folder: Path, progress: Progress) -> Cache | None:
     try:
         return _checked(folder)
     except (FileNotFoundError, ValueError, KeyError, TypeError) as problem:
-        progress.say(f"The image cache {folder} is damaged ({problem}): it is built anew.")
+        progress.say(f"The image cache {folder} is damaged ({problem}): it is rebuilt.")
         discard(folder)
         return None
     except OSError as problem:
         raise ClassgrowError(
-            f"The image cache {folder} cannot be opened ({problem.strerror}): mend that, or name another folder with "
+            f"The image cache {folder} cannot be opened ({problem.strerror}): fix that, or name another folder with "
             "CLASSGROW_CACHE."
         ) from problem
 
@@ -148,7 +148,7 @@ def discard(folder: Path) -> None:
             shutil.rmtree(folder)
     except OSError as problem:
         raise ClassgrowError(
-            f"The image cache {folder} cannot be removed ({problem.strerror}): mend that, or name another folder with "
+            f"The image cache {folder} cannot be removed ({problem.strerror}): fix that, or name another folder with "
             "CLASSGROW_CACHE."
         ) from problem
 
@@ -180,7 +180,7 @@ def _entry(folder: Path) -> CacheEntry:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         return CacheEntry(folder, str(manifest["title"]), int(manifest["count"]), size, complete=True)
     except (OSError, ValueError, KeyError):
-        return CacheEntry(folder, "begun, not finished", 0, size, complete=False)
+        return CacheEntry(folder, "started, not finished", 0, size, complete=False)
 
 
 def clear_cache() -> int:

@@ -50,7 +50,7 @@ def cached(sources: Sequence[Source], title: str, progress: Progress) -> Cache:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with only_builder(folder, progress):
-            folder.mkdir(exist_ok=True)  # whoever held the lock may have cleared it away
+            folder.mkdir(exist_ok=True)  # the process that held the lock may have removed it
             found = opened(folder, progress)
             if found is None:
                 folder.mkdir(exist_ok=True)
@@ -140,11 +140,11 @@ class Build:
         if needed > free:
             raise ClassgrowError(
                 f"The images of {self.title} need about {gigabytes(needed)} in {self.folder} and {gigabytes(free)} "
-                "are free: free some space (classgrow data --clear), or name another folder with CLASSGROW_CACHE."
+                "are free: free some space (see classgrow data), or name another folder with CLASSGROW_CACHE."
             )
-        begun = f" ({journal.done} are there already)" if journal.done else ""
+        already = f" ({journal.done} are there already)" if journal.done else ""
         self.progress.say(
-            f"Reading {len(self.sources)} images of {self.title} once{begun}; "
+            f"Reading {len(self.sources)} images of {self.title} once{already}; "
             f"they are kept in {self.folder}, about {gigabytes(needed + journal.bytes)}."
         )
 
@@ -249,7 +249,7 @@ def _chunks(items: Iterator[Prepared], size: int) -> Iterator[list[Prepared]]:
 
 def _no_room(folder: Path, problem: OSError) -> ClassgrowError:
     what = "there is no space left" if problem.errno == errno.ENOSPC else problem.strerror or str(problem)
-    way = "free some space (classgrow data --clear), or " if problem.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+    way = "free some space (see classgrow data), or " if problem.errno in (errno.ENOSPC, errno.EDQUOT) else ""
     return ClassgrowError(
         f"The image cache {folder} cannot be written ({what}): {way}name another folder with CLASSGROW_CACHE; what is "
         "done is kept."

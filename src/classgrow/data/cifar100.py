@@ -61,7 +61,7 @@ def _folder(data_dir: Path) -> Path:
             return folder
     raise ClassgrowError(
         f"{data_dir} does not hold the CIFAR-100 files train, test and meta (nor does its folder {FOLDER}): "
-        "unpack cifar-100-python.tar.gz there, or leave out --data and CLASSGROW_DATA to download it."
+        "unpack cifar-100-python.tar.gz there, or leave out `data_dir` and CLASSGROW_DATA to download it."
     )
 
 
@@ -108,7 +108,7 @@ def _downloaded() -> Path:
     except (OSError, ValueError) as problem:  # no network, no disk; or not the file we know
         raise ClassgrowError(
             f"CIFAR-100 could not be downloaded from {ADDRESS} ({_first_line(problem)}): "
-            "fetch it yourself, unpack it and name the folder with --data."
+            "fetch it yourself, unpack it and name the folder with `data_dir`."
         ) from problem
     return cache / "cifar100"
 

@@ -25,7 +25,7 @@ GREYSCALE, CMYK, TURNED, OTHER_FORMAT = "greyscale", "CMYK", "turned upright (EX
 
 
 class BrokenImageError(Exception):
-    """These bytes are no image that can be used; the text says why."""
+    """These bytes are not a usable image; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _is_turned(content: bytes) -> bool:
     try:
         with open_image(io.BytesIO(content)) as image:
             return image.getexif().get(_ORIENTATION, 1) in TURNS
-    except Exception:  # EXIF data that nobody can read turn nothing
+    except Exception:  # unreadable EXIF data: the image is not turned
         return False
 
 

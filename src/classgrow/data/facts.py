@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PaperProtocol:
-    """What a benchmark uses unless told otherwise: exemplars in all, classes per phase, class order."""
+    """What a benchmark uses by default: exemplars in all, classes per phase, class order."""
 
     memory: int
     first: int
@@ -59,7 +59,7 @@ class DatasetFacts:
 
     @property
     def stored_bytes(self) -> int | None:
-        """About what all its images take; None if nobody knows."""
+        """About what all its images take; None if unknown."""
         if self.test_images is None or self.image_bytes is None:
             return None
         return (sum(self.images_per_class) + self.test_images) * self.image_bytes

@@ -28,11 +28,11 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class Listing:
-    """The image files of a split with the class of each, and `strangers`: files that do not look like images."""
+    """The image files of a split with the class of each, and `unrecognised`: files that do not look like images."""
 
     sources: tuple[Source, ...]
     classes: tuple[str, ...]
-    strangers: tuple[str, ...] = ()
+    unrecognised: tuple[str, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """Image files per class."""
@@ -42,11 +42,13 @@ class Listing:
         return counts
 
     def of(self, wanted: Sequence[str]) -> Listing:
-        """Only the files of these classes; strangers stay."""
+        """Only the files of these classes; unrecognised files stay."""
         chosen = set(wanted)
         kept = [place for place, name in enumerate(self.classes) if name in chosen]
         return Listing(
-            tuple(self.sources[place] for place in kept), tuple(self.classes[place] for place in kept), self.strangers
+            tuple(self.sources[place] for place in kept),
+            tuple(self.classes[place] for place in kept),
+            self.unrecognised,
         )
 
 
@@ -69,7 +71,7 @@ def load_folder(
     """Every class folder of `root`, which holds train/ and val/ (or test/); labels are alphabetical ranks.
 
     Images come as squares of `side` pixels: left out, the median short side of the train images, 256 at most. Files
-    that are no usable images are skipped and told to `progress`; with `strict` they are refused.
+    that are not usable images are skipped and reported to `progress`; with `strict` they are refused.
     """
     root = Path(root)
     splits = list_splits(root)
@@ -98,11 +100,11 @@ def list_split(folder: Path, root: Path, classes: Sequence[str] | None = None) -
     """The files in each class folder of `folder`, at any depth, in alphabetical order."""
     sources: list[Source] = []
     labels: list[str] = []
-    strangers: list[str] = []
+    unrecognised: list[str] = []
     above = (os.path.realpath(root), os.path.realpath(folder))
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if not entry.is_dir():
-            strangers.append(Path(entry.path).relative_to(root).as_posix())
+            unrecognised.append(Path(entry.path).relative_to(root).as_posix())
         elif (classes is None or entry.name in classes) and not entry.name.startswith("."):
             for file in files_under(entry.path, above):
                 name = Path(file.path).relative_to(root).as_posix()
@@ -110,8 +112,8 @@ def list_split(folder: Path, root: Path, classes: Sequence[str] | None = None) -
                     sources.append(source_of(file, name))
                     labels.append(entry.name)
                 else:
-                    strangers.append(name)
-    return Listing(tuple(sources), tuple(labels), tuple(strangers))
+                    unrecognised.append(name)
+    return Listing(tuple(sources), tuple(labels), tuple(unrecognised))
 
 
 def files_under(folder: str, above: tuple[str, ...]) -> Iterator[os.DirEntry[str]]:
@@ -134,7 +136,7 @@ def looks_like_image(name: str) -> bool:
 def source_of(file: os.DirEntry[str], name: str) -> Source:
     try:
         facts = file.stat()
-    except OSError:  # a link to nowhere: whoever reads it finds out, and counts it
+    except OSError:  # a broken link: reading it will fail, and is counted then
         return Source(Path(file.path), name, 0, 0)
     return Source(Path(file.path), name, facts.st_size, facts.st_mtime_ns)
 
@@ -153,10 +155,10 @@ def dataset_from(
     from classgrow.data.labelled import ClassLabel, Dataset
 
     for title, listing in (("train", splits.train), ("test", splits.test)):
-        if strict and listing.strangers:
+        if strict and listing.unrecognised:
             raise ClassgrowError(
-                f"{name} ({title}) holds {len(listing.strangers)} files that have no place in it: "
-                f"{listed(listing.strangers)}: remove them, or leave out --strict."
+                f"{name} ({title}) holds {len(listing.unrecognised)} files that are not images of a class: "
+                f"{listed(listing.unrecognised)}: remove them, or leave out `strict`."
             )
     train_cache = cached(splits.train.sources, f"{name} (train)", progress)
     test_cache = cached(splits.test.sources, f"{name} (test)", progress)
@@ -213,11 +215,11 @@ def tell_skipped(title: str, listing: Listing, cache: Cache, strict: bool, progr
         )
     if broken:
         progress.say(f"{title}: skipped {len(broken)} files that cannot be read: {listed(broken)}.")
-    if listing.strangers:
-        count = len(listing.strangers)
-        progress.say(f"{title}: skipped {count} files that are no images of a class: {listed(listing.strangers)}.")
-    if len(broken) > NAMED or len(listing.strangers) > NAMED:
-        progress.say("To see every one of them: classgrow data DATASET --from DIR --all.")
+    if listing.unrecognised:
+        count = len(listing.unrecognised)
+        progress.say(f"{title}: skipped {count} files that are not images of a class: {listed(listing.unrecognised)}.")
+    if len(broken) > NAMED or len(listing.unrecognised) > NAMED:
+        progress.say("The command classgrow data lists all of them.")
 
 
 def listed(names: Sequence[str], most: int = NAMED) -> str:

@@ -39,7 +39,7 @@ def imagenet_names() -> dict[str, str]:
 def published_subset() -> tuple[str, ...]:
     """The wnids of ImageNet-100, in alphabetical order: label k is the k-th.
 
-    METHODS 0.3 (the script of Hou19): numpy's legacy generator, seed 1993, takes 100 of the sorted 1,000 without
+    As in the script of Hou et al. 2019: numpy's legacy generator, seed 1993, takes 100 of the sorted 1,000 without
     replacement.
     """
     chosen = np.random.RandomState(1993).choice(sorted(imagenet_names()), 100, replace=False)
@@ -72,7 +72,7 @@ def load_mini_imagenet(data_dir: Path, *, strict: bool = False, progress: Progre
     wnids = sorted(splits.train.counts())
     if len(wnids) != MINI_CLASSES:
         raise ClassgrowError(
-            f"mini-ImageNet has {MINI_CLASSES} classes and {root} holds {len(wnids)}: name its folder with --data."
+            f"mini-ImageNet has {MINI_CLASSES} classes and {root} holds {len(wnids)}: name its folder with `data_dir`."
         )
     return dataset_from(MINI_IMAGENET.name, splits, wnids, class_names(wnids), MINI_SIDE, strict, progress or Silent())
 

@@ -29,7 +29,7 @@ def listed(images: Any) -> Any:
     if isinstance(images, np.ndarray | Tensor | str | Path | Image.Image):
         return images
     if not isinstance(images, Iterable):
-        return images  # whoever opens it says what is wrong
+        return images  # opening it says what is wrong
     values = list(images)
     arrays = [value for value in values if isinstance(value, np.ndarray | Tensor)]
     if not arrays or len(arrays) < len(values):

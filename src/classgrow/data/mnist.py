@@ -43,7 +43,7 @@ def _folder(data_dir: Path) -> Path:
             raise ClassgrowError(f"{folder} lacks the MNIST file {missing[0]}: download it again and put it there.")
     raise ClassgrowError(
         f"{data_dir} does not hold the MNIST files (looked in {places[0]} too): "
-        f"put {wanted[0]} and the three others there, or point --data elsewhere."
+        f"put {wanted[0]} and the three others there, or point `data_dir` elsewhere."
     )
 
 

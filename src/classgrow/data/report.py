@@ -33,13 +33,13 @@ class SplitReport:
     """One split: image files per class, what stands in the way, and what is put right when reading.
 
     `broken` and `converted` hold (name, reason); converted are greyscale, CMYK, turned and other-format files, which
-    are used. `strangers` do not look like images. Broken ones and strangers are skipped.
+    are used. `unrecognised` files do not look like images. These and broken ones are skipped.
     """
 
     counts: dict[str, int]
     bytes: int
     missing: tuple[str, ...]
-    strangers: tuple[str, ...]
+    unrecognised: tuple[str, ...]
     broken: tuple[tuple[str, str], ...]
     converted: tuple[tuple[str, str], ...]
 
@@ -75,7 +75,7 @@ class DataReport:
     @property
     def clean(self) -> bool:
         """Complete, and nothing would have to be skipped: `strict` loading works."""
-        return self.complete and not any(part.broken or part.strangers for part in (self.train, self.test))
+        return self.complete and not any(part.broken or part.unrecognised for part in (self.train, self.test))
 
     def lines(self, named: int = NAMED) -> list[str]:
         """The report in sentences, most important first; `named`: how many files a sentence names."""
@@ -106,13 +106,13 @@ def inspect(
     """
     if dataset not in INSPECTED:
         raise ClassgrowError(
-            f"{dataset} is no folder of images to look through: choose one of {', '.join(INSPECTED)} "
+            f"{dataset} is not a folder of images to look through: choose one of {', '.join(INSPECTED)} "
             "(other data sets are checked when they are read)."
         )
     progress = progress or Silent()
     folder = Path(folder)
     if not folder.is_dir():
-        raise ClassgrowError(f"There is no folder {folder}: check the path after --from.")
+        raise ClassgrowError(f"There is no folder {folder}: check `folder`.")
     root, splits, classes = _listing(folder, dataset)
     train, test = (
         _split_report(listing, classes, _problems(listing.sources, title, progress) if thorough else [])
@@ -161,7 +161,7 @@ def _split_report(listing: Listing, classes: Sequence[str], found: list[tuple[st
         counts=counts,
         bytes=sum(source.bytes for source in listing.sources),
         missing=tuple(name for name in classes if name not in usable),
-        strangers=listing.strangers,
+        unrecognised=listing.unrecognised,
         broken=tuple((name, note) for name, note, works in found if not works),
         converted=tuple((name, note) for name, note, works in found if works),
     )
@@ -174,9 +174,10 @@ def _details(part: SplitReport, named: int) -> list[str]:
     if part.broken:
         names = [f"{name} ({reason})" for name, reason in part.broken]
         lines.append(f"{len(names)} files cannot be read and will be skipped: {listed(names, named)}")
-    if part.strangers:
+    if part.unrecognised:
         lines.append(
-            f"{len(part.strangers)} files are no images of a class and will be skipped: {listed(part.strangers, named)}"
+            f"{len(part.unrecognised)} files are not images of a class and will be skipped: "
+            f"{listed(part.unrecognised, named)}"
         )
     for note in sorted({note for _, note in part.converted}):
         names = [name for name, reason in part.converted if reason == note]

@@ -68,8 +68,8 @@ class StoredImages:
         return numbers
 
     def _refuse(self) -> None:
-        """Pixels have changed on disk: without its manifest the cache is built anew the next time."""
-        way = "start again and it is read anew from the original images"
+        """Pixels have changed on disk: without its manifest the cache is rebuilt the next time."""
+        way = "start again to read the original images again"
         try:
             with self._damage:
                 (self.cache.folder / MANIFEST).unlink(missing_ok=True)

@@ -17,7 +17,7 @@ MOST_THREADS = 16
 def thread_count() -> int:
     """One thread per processor this process may use, 16 at most; the processes of a run on one machine share them."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    processes = os.environ.get("LOCAL_WORLD_SIZE", "1")  # as torchrun and `--processes` say
+    processes = os.environ.get("LOCAL_WORLD_SIZE", "1")  # as torchrun and classgrow's own launcher say
     return max(1, min(MOST_THREADS, available) // (int(processes) if processes.isdecimal() and int(processes) else 1))
 
 
@@ -32,17 +32,17 @@ def _pool(process: int) -> ThreadPoolExecutor:
 
 
 def ahead(pool: Executor, work: Callable[[Item], Result], items: Iterable[Item], window: int) -> Iterator[Result]:
-    """The results of `work` on `items`, in their order, with up to `window` of them begun before they are needed."""
-    begun: deque[Future[Result]] = deque()
+    """The results of `work` on `items`, in their order, with up to `window` of them started ahead."""
+    started: deque[Future[Result]] = deque()
     try:
         for item in items:
-            begun.append(pool.submit(work, item))
-            if len(begun) > window:
-                yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
+            started.append(pool.submit(work, item))
+            if len(started) > window:
+                yield started.popleft().result()
+        while started:
+            yield started.popleft().result()
     finally:
-        for future in begun:
+        for future in started:
             future.cancel()
 
 

@@ -38,18 +38,18 @@ def list_flat(folder: Path, root: Path, wnids: Sequence[str]) -> Listing:
     path = find_list(folder, root)
     files = sorted((entry for entry in os.scandir(folder) if entry.is_file()), key=lambda entry: entry.name)
     images = [file for file in files if looks_like_image(file.name)]
-    strangers = [file.name for file in files if not looks_like_image(file.name) and file.name not in LISTS]
+    unrecognised = [file.name for file in files if not looks_like_image(file.name) and file.name not in LISTS]
     found = read_list(path, [Path(image.name).stem for image in images], wnids)
     sources, labels = [], []
     for image in images:
         wnid = found.get(Path(image.name).stem)
         name = Path(image.path).relative_to(root).as_posix()
         if wnid is None:
-            strangers.append(f"{name} (not in {path.name})")
+            unrecognised.append(f"{name} (not in {path.name})")
         else:
             sources.append(source_of(image, name))
             labels.append(wnid)
-    return Listing(tuple(sources), tuple(labels), tuple(strangers))
+    return Listing(tuple(sources), tuple(labels), tuple(unrecognised))
 
 
 def find_list(folder: Path, root: Path) -> Path:
@@ -75,7 +75,7 @@ def read_list(path: Path, stems: Sequence[str], wnids: Sequence[str]) -> dict[st
             return dict(zip(stems, _in_file_order(path, [row[0] for row in rows], len(stems)), strict=True))
         return {Path(row[0]).stem: row[1] if WNID.fullmatch(row[1]) else _counted(row[1], wnids) for row in rows}
     except UnicodeDecodeError as problem:
-        raise ClassgrowError(f"The list of validation classes {path} is no text: replace or remove it.") from problem
+        raise ClassgrowError(f"The list of validation classes {path} is not text: replace or remove it.") from problem
     except (ValueError, IndexError) as problem:
         raise ClassgrowError(
             f"The list of validation classes {path} cannot be read ({problem}): "

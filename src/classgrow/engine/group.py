@@ -1,6 +1,6 @@
-"""The processes of one run, and what they tell each other. A process alone is a group of one, which tells nothing.
+"""The processes of one run, and how they communicate. A process alone is a group of one, which sends nothing.
 
-Whatever is decided is decided once, by the first process, and told to the others: no two can keep different exemplars.
+Whatever is decided is decided once, by the first process, and sent to the others: no two can keep different exemplars.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, distributed
 
 from classgrow.engine.place import Place, here, timeout_seconds
-from classgrow.errors import ClassgrowError, LostProcessError, ToldElsewhereError
+from classgrow.errors import ClassgrowError, LostProcessError, ReportedElsewhereError
 
 T = TypeVar("T")
 Tensors = dict[str, Tensor]
@@ -29,11 +29,11 @@ Tensors = dict[str, Tensor]
 JOIN_SECONDS = 300.0
 """How long the first waits for the others to start, however short the timeout is."""
 LOOK_SECONDS = 0.2
-"""Between two looks whether another process is prepared."""
+"""Between two checks whether another process is prepared."""
 BEAT_SECONDS = 5.0
-"""A process that prepares says so often that it is alive, or four times in a shorter timeout."""
+"""Seconds between two signs of life of a process that prepares; four within a shorter timeout."""
 SIGNS = ("gloo", "nccl", "connection", "timed out", "timeout", "broken pipe", "socket")
-"""What errors of the network between processes speak of."""
+"""Words in error messages of the network between processes."""
 
 
 class Group:
@@ -67,7 +67,7 @@ class Group:
         return torch.cat([one[:size] for one, size in zip(everyone, sizes, strict=True)])
 
     def decided(self, make: Callable[[], T]) -> T:
-        """What the first process makes, told to all. An error a user can mend ends them all, and is said once."""
+        """What the first process makes, sent to all. An error a user can fix ends them all and is reported once."""
         if self.count == 1:
             return make()
         made, problem = None, None
@@ -75,11 +75,11 @@ class Group:
             try:
                 made = make()
             except ClassgrowError as error:
-                self._told((None, str(error)))
+                self._broadcast((None, str(error)))
                 raise
-        made, problem = self._told((made, problem))
+        made, problem = self._broadcast((made, problem))
         if problem is not None:
-            raise ToldElsewhereError(problem)
+            raise ReportedElsewhereError(problem)
         return made  # type: ignore[return-value]
 
     def agreed(self, value: str, what: str) -> None:
@@ -87,23 +87,23 @@ class Group:
         if self.count == 1:
             return
         mine = hashlib.blake2b(value.encode(), digest_size=8).digest()
-        told = torch.frombuffer(bytearray(mine), dtype=torch.uint8).reshape(1, -1)
-        everyone = self.gather(told, [1] * self.count)
+        digest = torch.frombuffer(bytearray(mine), dtype=torch.uint8).reshape(1, -1)
+        everyone = self.gather(digest, [1] * self.count)
         other = next((rank for rank in range(self.count) if not torch.equal(everyone[rank], everyone[0])), None)
         if other is None:
             return
         problem = f"Process {other + 1} of {self.count} has {what} than the first: start all with the same."
-        raise ClassgrowError(problem) if self.is_first else ToldElsewhereError(problem)
+        raise ClassgrowError(problem) if self.is_first else ReportedElsewhereError(problem)
 
     def same(self, tensors: Tensors, plain: T) -> tuple[Tensors, T, bool]:
-        """The first process's tensors (on the CPU) and plain values, and whether mine were others.
+        """The first process's tensors (on the CPU) and plain values, and whether this process had different ones.
 
         Only tensors that some process has not are sent, one at a time.
         """
         if self.count == 1:
             return tensors, plain, False
         mine = {name: outline(value) for name, value in tensors.items()}
-        theirs, told = self._told((mine, plain))
+        theirs, received = self._broadcast((mine, plain))
         lacking = [mine.get(name) != wanted for name, wanted in theirs.items()]
         wanted_by = self.sum(torch.tensor(lacking, dtype=torch.int64)).tolist() if lacking else []
         result: Tensors = {}
@@ -112,7 +112,7 @@ class Group:
             if wanted and value.numel():
                 distributed.broadcast(as_bytes(value), 0)
             result[name] = value
-        return result, told, any(lacking) or mine.keys() != theirs.keys() or told != plain
+        return result, received, any(lacking) or mine.keys() != theirs.keys() or received != plain
 
     def prepared(self, make: Callable[[], T]) -> T:
         """What every process makes for itself, the first one first (the others then find its work in a cache).
@@ -122,7 +122,7 @@ class Group:
         if self.count == 1:
             return make()
         self._preparations += 1
-        with self._heard_to_be_alive():
+        with self._heartbeat():
             if not self.is_first:
                 self._wait_for(0)
             try:
@@ -136,17 +136,17 @@ class Group:
         return made
 
     def finish(self) -> None:
-        """Wait until all have come this far."""
+        """Wait until all processes get here."""
         if self.count > 1:
             distributed.barrier()
 
     # --- details -----------------------------------------------------------------------------------------------------
 
-    def _told(self, value: T) -> T:
+    def _broadcast(self, value: T) -> T:
         box: list[Any] = [value if self.is_first else None]
         distributed.broadcast_object_list(box, 0, device=torch.device("cpu"))
-        told: T = box[0]
-        return told
+        received: T = box[0]
+        return received
 
     def _key(self, word: str, rank: int) -> str:
         return f"{word}/{self._preparations}/{rank}"
@@ -168,11 +168,11 @@ class Group:
                 raise lost_process()
         problem = store.get(key).decode()
         if problem != "ready":
-            raise ToldElsewhereError(problem)
+            raise ReportedElsewhereError(problem)
 
     @contextmanager
-    def _heard_to_be_alive(self) -> Iterator[None]:
-        """Meanwhile a thread counts in the store: it stands still with the process, not with what the process does."""
+    def _heartbeat(self) -> Iterator[None]:
+        """Meanwhile a thread counts in the store: it stops with the process, not with the work of the process."""
         store, key, over = self._store, self._key("alive", self.rank), threading.Event()
         assert store is not None
 
@@ -189,7 +189,7 @@ class Group:
 
 
 def answered(ask: Callable[[], T]) -> T:
-    """What the store answers. It keeps silent for ever when the process that holds it stands still."""
+    """What the store answers. It never answers when the process that holds it is stopped."""
     answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
 
     def put() -> None:
@@ -230,11 +230,11 @@ def join(processes: int, device: str = "cpu") -> Group:
     place = here()
     if place.processes != processes:
         raise ClassgrowError(
-            f"This run is meant for {processes} processes and was started as {place.processes}: use "
-            f"classgrow run --processes {processes}, or torchrun --nproc-per-node {processes} -m classgrow run."
+            f"This run is meant for {processes} processes and was started as {place.processes}: "
+            f"give `processes` = {processes}, or let torchrun start {processes} processes."
         )
     if _joined is None:
-        with lost_processes_told(processes):
+        with reporting_lost_processes(processes):
             _joined = Group(place, _connected(place, device))
         atexit.register(leave)
     return _joined
@@ -249,7 +249,7 @@ def _connected(place: Place, device: str) -> distributed.Store:
     store = distributed.PrefixStore(f"attempt {attempt}", store)
     backend = "gloo"
     if device == "cuda":
-        backend = "cpu:gloo,cuda:nccl"  # what is told travels by gloo, gradients by nccl
+        backend = "cpu:gloo,cuda:nccl"  # values travel by gloo, gradients by nccl
         torch.cuda.set_device(place.local_rank)
     distributed.init_process_group(
         backend, store=distributed.PrefixStore("group", store), rank=rank, world_size=processes, timeout=limit
@@ -258,7 +258,7 @@ def _connected(place: Place, device: str) -> distributed.Store:
 
 
 def leave() -> None:
-    """Let go of the group; a process that ends does it by itself."""
+    """Leave the group; a process that ends does so by itself."""
     global _joined
     if _joined is not None and distributed.is_initialized():
         with warnings.catch_warnings():
@@ -268,7 +268,7 @@ def leave() -> None:
 
 
 @contextmanager
-def lost_processes_told(processes: int) -> Iterator[None]:
+def reporting_lost_processes(processes: int) -> Iterator[None]:
     """Errors of the network between processes, inside, become one sentence: another process is gone or stuck."""
     try:
         yield
@@ -281,7 +281,7 @@ def lost_processes_told(processes: int) -> Iterator[None]:
 def lost_process() -> LostProcessError:
     return LostProcessError(
         "Another process of this run stopped answering (it ended, or was silent for "
-        f"{timeout_seconds():g} seconds): see what it said, and go on with --resume."
+        f"{timeout_seconds():g} seconds): see what it said, then go on with the run (`resume`)."
     )
 
 

@@ -25,7 +25,7 @@ from classgrow.seeds import generator
 from classgrow.views import BatchView, ClassCounts, Outputs
 
 LOOK_EVERY = 50
-"""Steps between two looks at the loss: a look waits for the device."""
+"""Steps between two checks of the loss: a check waits for the device."""
 
 Objective = Callable[[BatchView], Sequence[tuple[float, Tensor, Tensor | float]]]
 
@@ -156,17 +156,17 @@ class Training:
                 device_ids=[self.runtime.device.index] if self.runtime.device.type == "cuda" else None,
                 broadcast_buffers=False,
                 gradient_as_bucket_view=True,
-                # Of a user's own module nobody knows whether every parameter takes part.
+                # It is unknown whether every parameter of a user's own module takes part.
                 find_unused_parameters=not type(self.network.backbone).__module__.startswith("classgrow."),
             )
 
     def look(self, total: Tensor, epoch: int) -> float:
-        """The summed loss as a number; training stops where it is none."""
+        """The summed loss as a number; training stops where it is not one."""
         value = float(self.runtime.mean_over_processes(total))
         if value != value or value in (float("inf"), float("-inf")):
             raise ClassgrowError(
                 f"The loss stopped being a number in {' '.join(str(part) for part in self.place)}, epoch {epoch + 1}: "
-                "the learning rate is too high for this data; give a lower one (--lr), or try another method."
+                "the learning rate is too high for this data; give a lower one (`lr`), or try another method."
             )
         return value
 

@@ -38,17 +38,17 @@ def decide(device: str = "auto", threads: int | None = None, compiled: bool = Fa
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     if not is_available(device):
-        raise no_such_device(device)
+        raise unknown_device(device)
     if processes > 1 and device not in ("cpu", "cuda"):
-        raise ClassgrowError(f"Several processes train on cpu or cuda, not on {device}: give --device cpu.")
+        raise ClassgrowError(f"Several processes train on cpu or cuda, not on {device}: give `device` = cpu.")
     share = torch.get_num_threads() if processes == 1 else max(1, cores() // here().local_processes)
     # bfloat16 needs no scaling of losses, unlike float16; where it is only imitated it would be slow.
     mixed = torch.device(device).type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
     return Execution(device, threads or share, processes, compiled, mixed)
 
 
-def no_such_device(device: str) -> ClassgrowError:
-    return ClassgrowError(f"The device {device!r} is not available here: choose --device auto or cpu.")
+def unknown_device(device: str) -> ClassgrowError:
+    return ClassgrowError(f"The device {device!r} is not available here: choose `device` = auto or cpu.")
 
 
 def is_available(device: str) -> bool:

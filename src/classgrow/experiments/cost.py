@@ -87,7 +87,7 @@ def side_by_side(seconds: Iterable[float], places: int) -> float:
 
 
 def cache_bytes(dataset: str) -> int | None:
-    """About what the images of a data set take, once for all runs; None for data nobody knows."""
+    """About what the images of a data set take, once for all runs; None if unknown."""
     facts = DATASETS.get(dataset)
     return facts.stored_bytes if facts else None
 
@@ -105,7 +105,7 @@ def read_speeds(text: str) -> dict[PresetName, float]:
         given[preset] = speed if preset not in given else 0.0  # said twice: which of them is meant?
     if not given or not given.keys() <= PRESETS.keys() or not all(1e-3 <= value <= 1e9 for value in given.values()):
         raise ClassgrowError(
-            f"--images-per-second {text!r} cannot be read: give 2000 (CIFAR), or cifar=2000,imagenet=300."
+            f"`images_per_second` = {text!r} cannot be read: give 2000 (CIFAR), or cifar=2000,imagenet=300."
         )
     order: tuple[PresetName, ...] = ("cifar", "imagenet", "digits")
     known = next(preset for preset in order if preset in given)

@@ -18,15 +18,15 @@ from classgrow.engine.place import cores
 from classgrow.experiments.worker import Event, Job
 
 STOP_SECONDS = 5.0
-LAST_WORDS = 2000
+KEPT_CHARACTERS = 2000
 """Characters of a dead worker's error output that are kept."""
 
 
 class Crew(Protocol):
-    """Who works for a grid. Used in a `with`; leaving it stops everyone."""
+    """The workers of a grid. Used in a `with`, whose end stops them all."""
 
     retries: int
-    """How often a run whose worker died is handed in again; 0 where the crew does so itself."""
+    """How often a run whose worker died is tried again; 0 where the crew does so itself."""
 
     def __enter__(self) -> Self: ...
 
@@ -46,7 +46,7 @@ class Crew(Protocol):
 
 
 class LocalWorker:
-    """One process. A thread passes on what it tells; `None` is its end."""
+    """One process. A thread passes on its events; `None` is its end."""
 
     def __init__(self, threads: int, mailbox: queue.SimpleQueue[tuple[LocalWorker, Event | None]]) -> None:
         self.run: str | None = None
@@ -79,10 +79,10 @@ class LocalWorker:
         """Wait for a process that has closed its output; says how it ended."""
         code = self.process.wait()
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return f"its process ended ({how}). {self.last_words()}".strip()
+        return f"its process ended ({how}). {self.error_output()}".strip()
 
-    def last_words(self) -> str:
-        self.errors.seek(max(0, self.errors.seek(0, os.SEEK_END) - LAST_WORDS))
+    def error_output(self) -> str:
+        self.errors.seek(max(0, self.errors.seek(0, os.SEEK_END) - KEPT_CHARACTERS))
         return self.errors.read().decode(errors="replace").strip()
 
     def stop(self) -> None:
@@ -131,12 +131,12 @@ class LocalCrew:
         try:
             message = self._mailbox.get(timeout=seconds)
             while True:
-                heard += self._understood(*message)
+                heard += self._events_from(*message)
                 message = self._mailbox.get_nowait()
         except queue.Empty:
             return heard
 
-    def _understood(self, worker: LocalWorker, event: Event | None) -> list[Event]:
+    def _events_from(self, worker: LocalWorker, event: Event | None) -> list[Event]:
         if event is None:
             self.workers.remove(worker)
             run, how = worker.run, worker.end()

@@ -12,7 +12,7 @@ from classgrow.specs.training import Asked, preset_of
 
 
 def own_numbers(resolved: ResolvedSpec, shape: Shape) -> Own:
-    """What the method has on images of this shape unless told otherwise."""
+    """What the method has on images of this shape by default."""
     preset = preset_of(Asked(), DATASETS.find(resolved.dataset), shape)
     own = recipe_for(resolved.recipe_name, resolved.kind)
     return Own(recipe=own, options=method_options(resolved.method, resolved.kind), preset=preset)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from classgrow.engine.runtime import is_there, no_such_device
+from classgrow.engine.runtime import is_there, unknown_device
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.crew import Crew, LocalCrew
 from classgrow.experiments.lock import is_locked
@@ -21,7 +21,7 @@ from classgrow.specs.spec import Spec
 LOOK_SECONDS = 1.0
 """How long the grid waits for news before it looks again at runs that other processes hold."""
 LAG_SECONDS = 2.0
-"""Before that, no speed is believed."""
+"""No speed is shown before that."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class GridOutcome:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A run that is going on."""
+class RunStatus:
+    """A run in progress."""
 
     label: str
     phase: int
@@ -53,7 +53,7 @@ class GridStatus:
     done: int
     skipped: int
     failed: int
-    running: tuple[Standing, ...]
+    running: tuple[RunStatus, ...]
     elsewhere: int
     share: float
     seconds_left: float | None
@@ -64,7 +64,7 @@ class GridStatus:
 
 
 class GridProgress(Protocol):
-    """Who shows it."""
+    """What shows it."""
 
     def update(self, status: GridStatus) -> None: ...
 
@@ -80,7 +80,7 @@ class SilentGrid:
 
 
 class Ledger:
-    """What is known of every run of the grid; it hears events and keeps the count."""
+    """The state of every run of the grid, kept up to date by events."""
 
     def __init__(self, runs: dict[str, Outline]) -> None:
         self.runs = runs
@@ -100,26 +100,26 @@ class Ledger:
         return not self.waiting and not self.running
 
     def begin(self, run: str) -> None:
-        self._leave(run)
+        self._remove(run)
         self.running[run] = self.runs[run].work()
         self.phases[run] = 0
 
     def skip(self, run: str) -> None:
-        self._leave(run)
+        self._remove(run)
         self.skipped.append(run)
 
     def fail(self, run: str, text: str) -> None:
-        self._leave(run)
+        self._remove(run)
         self.failed[run] = text
 
-    def again(self, run: str) -> None:
+    def requeue(self, run: str) -> None:
         """Back to those that wait: first among them if its worker died, last if another process holds it."""
-        self._leave(run)
+        self._remove(run)
         self.waiting = {run: None, **self.waiting} if run in self.deaths else {**self.waiting, run: None}
 
     def finish(self, run: str) -> None:
         self.progressed += self.running.get(run, 0.0)
-        self._leave(run)
+        self._remove(run)
         self.done.append(run)
 
     def advance(self, event: Event) -> None:
@@ -130,11 +130,11 @@ class Ledger:
         within = plan.images[phases] if phases < plan.phases else 0
         share = min(1.0, event.images / within) if within else 0.0
         left = plan.work(phases) - share * (plan.work(phases) - plan.work(phases + 1))
-        if event.kind != "began":  # what an earlier start did is no speed of this one
+        if event.kind != "began":  # what an earlier start did does not count towards this one's speed
             self.progressed += max(0.0, self.running[event.run] - left)
         self.running[event.run], self.phases[event.run] = left, phases
 
-    def _leave(self, run: str) -> None:
+    def _remove(self, run: str) -> None:
         self.waiting.pop(run, None)
         self.running.pop(run, None)
         self.held.discard(run)
@@ -152,15 +152,15 @@ class Ledger:
             done=len(self.done),
             skipped=len(self.skipped),
             failed=len(self.failed),
-            running=tuple(self._standing(run) for run in self.running),
+            running=tuple(self._run_status(run) for run in self.running),
             elsewhere=len(self.held),
             share=1 - left / total,
             seconds_left=left * seconds / self.progressed if known else None,
         )
 
-    def _standing(self, run: str) -> Standing:
+    def _run_status(self, run: str) -> RunStatus:
         plan = self.runs[run]
-        return Standing(
+        return RunStatus(
             label=plan.label,
             phase=min(self.phases[run] + 1, plan.phases),
             phases=plan.phases,
@@ -191,7 +191,7 @@ def run_grid(
         summary_writer()
     runs = {run.identity: run for run in (outline(spec, data_dir) for spec in specs)}
     if ray is None and not is_there(device):
-        raise no_such_device(device)
+        raise unknown_device(device)
     make_writable(output)
     crew: Crew = LocalCrew(workers, threads) if ray is None else _ray_crew(ray, threads)
     if isinstance(crew, LocalCrew):
@@ -208,7 +208,7 @@ def _ray_crew(address: str, threads: int | None) -> Crew:
 
 @dataclass
 class Grid:
-    """Hands the runs to the crew and hears how they end."""
+    """Gives the runs to the crew and records how they end."""
 
     jobs: dict[str, Job]
     ledger: Ledger
@@ -217,26 +217,26 @@ class Grid:
 
     def carry_out(self) -> GridOutcome:
         for run in list(self.ledger.waiting):
-            self.look(run)
+            self.is_startable(run)
         with self.crew:
             while not self.ledger.is_settled:
-                self.hand_out()
+                self.start_waiting()
                 for event in self.crew.events(LOOK_SECONDS):
-                    self.hear(event)
+                    self.handle(event)
                 self.progress.update(self.ledger.status())
         self.progress.update(self.ledger.status())
         return self.ledger.outcome()
 
-    def hand_out(self) -> None:
-        """Give free workers the first runs that nobody holds."""
+    def start_waiting(self) -> None:
+        """Give free workers the first runs that no other process holds."""
         for run in list(self.ledger.waiting):
             if self.crew.free() < 1:
                 return
-            if self.look(run):
+            if self.is_startable(run):
                 self.ledger.begin(run)
                 self.crew.start(self.jobs[run])
 
-    def look(self, run: str) -> bool:
+    def is_startable(self, run: str) -> bool:
         """Whether there is something to do for a waiting run; one that is finished, broken or held is noted so."""
         plan, output = self.ledger.runs[run], self.jobs[run].output
         try:
@@ -252,7 +252,7 @@ class Grid:
         self.ledger.held.discard(run)
         return True
 
-    def hear(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Note what happened to a run."""
         ledger, label = self.ledger, self.ledger.runs[event.run].label
         match event.kind:
@@ -265,21 +265,21 @@ class Grid:
             case "found":
                 ledger.skip(event.run)
             case "busy":
-                ledger.again(event.run)
+                ledger.requeue(event.run)
                 ledger.held.add(event.run)
             case "failed":
                 ledger.fail(event.run, event.text)
                 self.progress.say(f"failed: {label} ({event.run}): {event.text}")
             case "died":
-                self.bury(event)
+                self.retry_or_fail(event)
 
-    def bury(self, event: Event) -> None:
-        """A worker died: its run goes on from its checkpoint, but not for ever."""
+    def retry_or_fail(self, event: Event) -> None:
+        """A worker died: its run is tried again from its checkpoint, up to the crew's limit."""
         deaths = self.ledger.deaths[event.run] = self.ledger.deaths.get(event.run, 0) + 1
         label = self.ledger.runs[event.run].label
         if deaths <= self.crew.retries:
-            self.ledger.again(event.run)
-            self.progress.say(f"a worker died, {label} goes on from its checkpoint: {event.text.splitlines()[0]}")
+            self.ledger.requeue(event.run)
+            self.progress.say(f"a worker died, {label} resumes from its checkpoint: {event.text.splitlines()[0]}")
             return
         times = f"The worker died {deaths} times" if deaths > 1 else "The worker died"
         self.fail(event.run, f"{times}: {event.text.splitlines()[0]}", event.text)

@@ -25,14 +25,14 @@ GRACE_SECONDS = 3.0
 """How long the others may take to end by themselves, once one has ended badly and it is clear why."""
 PATIENCE_SECONDS = 60.0
 """The same while none has said why: a process that only lost another may be quicker than the one that is the cause."""
-LAST_WORDS = 4000
+KEPT_CHARACTERS = 4000
 """Characters of a process's error output that are kept."""
 
 
 @dataclass(frozen=True)
 class Ending:
     """How the processes ended: the exit code of all, what was said on standard error, and what happened, if it must
-    be told ("Process 2 of 2 was ended by SIGKILL"). `cause`: whether that is why, or only what came of it."""
+    be reported ("Process 2 of 2 was ended by SIGKILL"). `cause`: whether that is why, or only what came of it."""
 
     code: int
     said: str = ""
@@ -49,7 +49,7 @@ class Started:
     errors: IO[bytes]
 
     def said(self) -> str:
-        self.errors.seek(max(0, self.errors.seek(0, os.SEEK_END) - LAST_WORDS))
+        self.errors.seek(max(0, self.errors.seek(0, os.SEEK_END) - KEPT_CHARACTERS))
         return self.errors.read().decode(errors="replace").strip()
 
 
@@ -76,7 +76,7 @@ def launch(words: Sequence[str], processes: int, threads: int | None = None) -> 
 
 def start(words: Sequence[str], place: Place, port: int, threads: int, stdin: int) -> Started:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TORCHELASTIC_")}
-    environment = {  # without what a torchrun around us told us: the processes have a meeting place of their own
+    environment = {  # without those of a torchrun around this process: these meet on a port of their own
         **inherited,
         **place.as_environment("127.0.0.1", port),
         "OMP_NUM_THREADS": str(threads),
@@ -130,7 +130,7 @@ def end(started: Sequence[Started]) -> None:
 
 
 def ending(started: Sequence[Started]) -> Ending:
-    """Whose fault it was: an error that a user can mend, else a process that was killed, else one that broke."""
+    """What went wrong: an error that a user can fix, else a process that was killed, else one that broke."""
     codes = {one: one.process.poll() for one in started}
     bad = {one: code for one, code in codes.items() if code}
     if not bad:

@@ -12,11 +12,11 @@ from classgrow.file_lock import lock
 
 LOCK_FILE = "lock"
 TRIES, PAUSE = 4, 0.05
-"""A look at the lock (`is_locked`) holds it for a moment; whoever wants it tries again that often, in seconds."""
+"""`is_locked` holds the lock for a moment, so taking it is tried several times, so many seconds apart."""
 
 
 class BusyError(ClassgrowError):
-    """Another process is at it."""
+    """Another process is working on it."""
 
 
 @contextmanager

@@ -56,7 +56,7 @@ class Outline:
 
     @property
     def relative_cost(self) -> float:
-        """What an image costs, as a multiple of the preset's own network; 1 where nobody knows."""
+        """What an image costs, as a multiple of the preset's own network; 1 where it is unknown."""
         own = NETWORKS[self.network].megaflops if self.network else None
         return own / megaflops(self.preset) if own else 1.0
 
@@ -67,7 +67,7 @@ def megaflops(preset: PresetName) -> float:
 
 
 def outline(spec: Spec, data_dir: Path | None = None) -> Outline:
-    """The outline of a spec; whatever is wrong with the spec is said here. Data are read only if nobody knows them."""
+    """The outline of a spec; an error in the spec is reported here. Data are read only if the catalogue lacks facts."""
     data = _published(spec.dataset) or _read(spec.dataset, data_dir)
     resolved = resolved_for(spec, len(data.of_class), data.shape, data.fingerprint)
     phases = phases_to_run(spec, resolved)

@@ -18,7 +18,7 @@ from typing import Any, Self
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.worker import Event, Job, work
 
-KNOCK_SECONDS = 10.0
+CONNECT_SECONDS = 10.0
 
 
 class Mailbox:
@@ -53,22 +53,22 @@ def connect(address: str) -> bool:
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
         if address != "auto":
-            knock(address)
+            check_reachable(address)
         ray.init(address=address, **quiet)
     except (ConnectionError, OSError, ValueError) as error:
         if address != "auto":
             raise ClassgrowError(
-                f"No Ray cluster answers at {address!r}: check the address (host:port), or give --ray auto to use this "
-                "machine."
+                f"No Ray cluster answers at {address!r}: check the address (host:port), or give `ray` = auto to use "
+                "this machine."
             ) from error
         ray.init(include_dashboard=False, **quiet)
     return True
 
 
-def knock(address: str) -> None:
-    """Whether anyone listens there: Ray itself would try for minutes."""
+def check_reachable(address: str) -> None:
+    """Raises an error where nothing listens: Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_SECONDS).close()
+    socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
 
 
 def import_ray() -> Any:
@@ -76,7 +76,7 @@ def import_ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise ClassgrowError("Ray is not installed: pip install 'classgrow[ray]', or give --workers instead.") from None
+        raise ClassgrowError("Ray is not installed: pip install 'classgrow[ray]', or give `workers` instead.") from None
     return ray
 
 
@@ -97,7 +97,7 @@ class RayCrew:
         self._ours = connect(self.address)
         self.gpus = 1 if self.ray.cluster_resources().get("GPU") else 0
         if self.room() < 1:
-            raise ClassgrowError(f"The Ray cluster has fewer than {self.threads} cores: lower --threads.")
+            raise ClassgrowError(f"The Ray cluster has fewer than {self.threads} cores: lower `threads`.")
         self.task = self.ray.remote(num_cpus=self.threads, num_gpus=self.gpus, max_retries=self.restarts)(carry_out)
         self.mailbox = self.ray.remote(num_cpus=0)(Mailbox).remote()
         return self

@@ -1,4 +1,4 @@
-"""Run a spec: from settings to a record, phase by phase, with a checkpoint to go on from."""
+"""Run a spec: from settings to a record, phase by phase, with a checkpoint to resume from."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from classgrow.data.catalogue import load
 from classgrow.data.labelled import Dataset
 from classgrow.data.scenario import Scenario
 from classgrow.engine.compiled import Compile, decide_compile
-from classgrow.engine.group import Group, join, lost_processes_told
+from classgrow.engine.group import Group, join, reporting_lost_processes
 from classgrow.engine.resident import resident
 from classgrow.engine.runtime import Execution, decide
 from classgrow.errors import ClassgrowError
-from classgrow.experiments.beginning import make_learner, new_record, now
 from classgrow.experiments.evaluation import evaluate
-from classgrow.experiments.going_on import gone_on
 from classgrow.experiments.lock import LOCK_FILE, only_one
 from classgrow.experiments.plan import budget_of, method_of, network_of, planned_images, resolved_for
+from classgrow.experiments.resume import resume_execution
+from classgrow.experiments.start import make_learner, new_record, now
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.progress import Progress, Silent
@@ -95,17 +95,17 @@ def run_spec(
         raise ClassgrowError("`resume` goes on with a run and `again` starts it afresh: give one of them.")
     execution = execution or decide()
     group = join(execution.processes, execution.device)
-    told = (progress or Silent()) if group.is_first else Silent()
-    with lost_processes_told(group.count), ExitStack() as held:
-        run = group.prepared(lambda: prepare(spec, output, data_dir, told, strict))
+    reporter = (progress or Silent()) if group.is_first else Silent()
+    with reporting_lost_processes(group.count), ExitStack() as held:
+        run = group.prepared(lambda: prepare(spec, output, data_dir, reporter, strict))
         group.agreed(f"{identity(run.resolved)} {run.resolved.data} {run.phases}", "other settings or other data")
 
         def begin() -> Record:
             claim_folder(run.folder)
             held.enter_context(only_one(run.folder))
             if again:
-                clear_folder(run.folder, told)
-            return opened(run, resume, execution, compile, told)
+                clear_folder(run.folder, reporter)
+            return open_record(run, resume, execution, compile, reporter)
 
         record = group.decided(begin)
         if len(record.phases) >= run.phases:
@@ -113,31 +113,31 @@ def run_spec(
             return Outcome(record, run.folder, already_finished=True)
         if group.is_first:
             ready(run, record)
-        record = carry_out(run, record, group, told, after_phase)
+        record = carry_out(run, record, group, reporter, after_phase)
         group.finish()
         return Outcome(record, run.folder)
 
 
-def opened(run: Run, resume: bool, execution: Execution, wish: Compile, progress: Progress) -> Record:
-    """The record to go on with, written as running; a finished one as it is."""
+def open_record(run: Run, resume: bool, execution: Execution, wish: Compile, progress: Progress) -> Record:
+    """The record to continue, written as running; a finished one as it is."""
     record = existing_record(run)
     if record is not None and record.resolved.data != run.resolved.data:
         raise ClassgrowError(
             f"The run in {run.folder} was made from other images than those in the data folder now: "
-            "bring back the same files, or choose another --output."
+            "bring back the same files, or choose another `output`."
         )
     if record is not None and len(record.phases) >= run.phases:
         return record
     if record is not None and not resume:
         raise ClassgrowError(
-            f"This run was begun before ({len(record.phases)} of {run.phases} phases, {run.folder}): "
-            "add --resume to go on, or --again to start afresh."
+            f"This run was started before ({len(record.phases)} of {run.phases} phases, {run.folder}): "
+            "give `resume` to go on with it, or `again` to start it afresh."
         )
     if record is None:
         record = new_record(run, chosen_execution(run, execution, wish, progress))
     else:
-        as_now = gone_on(Execution(**record.execution.model_dump()), execution, wish, progress)
-        record = record.model_copy(update={"execution": records.Execution(**as_now.as_json())})
+        current = resume_execution(Execution(**record.execution.model_dump()), execution, wish, progress)
+        record = record.model_copy(update={"execution": records.Execution(**current.as_json())})
     record = record.model_copy(
         update={
             "phases_planned": run.phases,
@@ -235,9 +235,9 @@ def existing_record(run: Run) -> Record | None:
 def claim_folder(folder: Path) -> None:
     """Make the run's folder, or say why it cannot be."""
     make_writable(folder)
-    strangers = [path.name for path in folder.iterdir() if path.name not in OURS and not path.name.startswith(".")]
-    if strangers and not (folder / RECORD_FILE).exists():
-        raise ClassgrowError(f"{folder} holds something else ({strangers[0]}): choose another --output.")
+    others = [path.name for path in folder.iterdir() if path.name not in OURS and not path.name.startswith(".")]
+    if others and not (folder / RECORD_FILE).exists():
+        raise ClassgrowError(f"{folder} holds something else ({others[0]}): choose another `output`.")
 
 
 def clear_folder(folder: Path, progress: Progress) -> None:

@@ -1,4 +1,4 @@
-"""Works off runs for a grid: a process that reads jobs line by line, tells what happens, and ends with its driver."""
+"""Carries out runs for a grid: a process that reads jobs line by line, reports events, and ends with its driver."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from classgrow.specs.spec import Spec, command
 JOURNAL_FILE = "grid.jsonl"
 """Below the output folder: a line whenever a run begins, is finished or fails."""
 TELL_EVERY = 1.0
-"""Seconds between two words on the images done."""
+"""Seconds between two reports of the images done."""
 
 Kind = Literal["began", "images", "phase", "finished", "found", "busy", "failed", "died"]
 
@@ -50,7 +50,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Job:
-    """A run to work off, and where."""
+    """A run to carry out, and where."""
 
     spec: Spec
     run: str
@@ -141,7 +141,7 @@ def work(job: Job, tell: Tell) -> Event:
 
 
 def sentence(error: BaseException) -> str:
-    """An error as one line: what a user can mend speaks for itself, anything else says what it is."""
+    """An error as one line: what a user can fix speaks for itself, anything else says what it is."""
     first = (str(error).strip().splitlines() or ["no message"])[0]
     return first if isinstance(error, ClassgrowError) else f"{type(error).__name__}: {first}"
 

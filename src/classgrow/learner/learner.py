@@ -143,7 +143,7 @@ class Learner(PhaseLearner):
         )
 
     def score(self, images: Any, labels: Iterable[Name]) -> float:
-        """The share of images whose class is told right."""
+        """The share of images whose class is predicted correctly."""
         return self.evaluate(images, labels).accuracy
 
     def forget(self, name: Name) -> Self:
@@ -183,7 +183,7 @@ class Learner(PhaseLearner):
             raise ClassgrowError(f"A learner has no argument `{unknown[0]}`.{nearest_name(unknown[0], [*self._given])}")
         fixed = [name for name in params if name not in ("progress", "execution")]
         if self._state is not None and fixed:
-            raise ClassgrowError(f"`{fixed[0]}` is settled once something was learned: make a new learner.")
+            raise ClassgrowError(f"`{fixed[0]}` cannot change once something was learned: make a new learner.")
         state, names = self._state, self.integer_names
         settled = (self._setup, self.method)
         Learner.__init__(self, **{**self._given, **params})

@@ -106,7 +106,7 @@ class PhaseLearner:
         except BaseException:
             state.unpack(*before)
             if not settled:
-                self._unsettle()  # nothing is known: the next images may be of another size
+                self._reset()  # nothing is known: the next images may be of another size
             raise
         self._temperatures = {}
         return log
@@ -189,7 +189,7 @@ class PhaseLearner:
             return Budget(per_class=self._given["memory_per_class"])
         return Budget(total=self._given["memory"] or MEMORY)
 
-    def _unsettle(self) -> None:
+    def _reset(self) -> None:
         self._state, self._setup = None, None
 
     def _phase_run(self, data: LabelledImages, log: PhaseLog, checkpoint: CheckpointFile | None) -> PhaseRun:

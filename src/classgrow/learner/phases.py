@@ -42,7 +42,7 @@ def begin_phase(state: State, method: Method, data: LabelledImages) -> None:
 
 @dataclass(frozen=True)
 class PhaseRun:
-    """A phase that has begun. `phase` is what all its steps share; each gets a copy of its own."""
+    """A phase in progress. `phase` is what all its steps share; each gets a copy of its own."""
 
     state: State
     method: Method

@@ -75,7 +75,7 @@ def recipe_table(method: Method) -> str:
             rows.append((preset.title, profile, *numbers(recipe_for(method.recipe, preset.name, profile))))
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     lines = option_lines(method.name)
-    return table + ("\n\nOptions, as in `--option NAME=NUMBER`: " + "; ".join(lines) + "." if lines else "")
+    return table + ("\n\nOptions, each NAME=NUMBER: " + "; ".join(lines) + "." if lines else "")
 
 
 def option_lines(name: str) -> list[str]:

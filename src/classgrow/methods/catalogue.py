@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from classgrow.errors import ClassgrowError, nearest_name
-from classgrow.installed import brought_along
+from classgrow.installed import installed_points
 from classgrow.method import Method
 from classgrow.methods.ablations import ABLATIONS
 from classgrow.methods.bic import bic
@@ -43,7 +43,7 @@ METHODS: dict[str, Factory] = {
 
 def registered() -> dict[str, Factory]:
     """Methods that installed packages bring along; a package is imported when its method is asked for."""
-    return {name: from_package(point) for name, point in brought_along("classgrow.methods").items()}
+    return {name: from_package(point) for name, point in installed_points("classgrow.methods").items()}
 
 
 def known_methods() -> dict[str, Factory]:

@@ -29,7 +29,7 @@ def from_package(point: EntryPoint) -> Callable[..., Method]:
         except ClassgrowError:
             raise
         except (Exception, SystemExit) as error:
-            raise broken(point, f"cannot be built ({told(error)})") from error
+            raise broken(point, f"cannot be built ({message_of(error)})") from error
         if not isinstance(method, Method):
             raise broken(point, f"is a {type(method).__name__} and not a Method")
         return method
@@ -41,6 +41,6 @@ def broken(point: EntryPoint, how: str) -> ClassgrowError:
     return ClassgrowError(f"The method {point.name!r} of an installed package {how}: fix or uninstall that package.")
 
 
-def told(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """What an error says, on one line; its kind where it says nothing."""
     return " ".join(str(error).split()) or type(error).__name__

@@ -12,7 +12,7 @@ from classgrow.method import Method
 
 
 def options_of(factory: Callable[..., Method] | None) -> dict[str, float]:
-    """Each number that the factory takes, with its usual value; of a method that is not ours nobody knows."""
+    """Each number that the factory takes, with its usual value; unknown for a method of another package."""
     parameters = inspect.signature(factory).parameters.values() if factory else ()
     return {one.name: one.default for one in parameters if isinstance(one.default, int | float)}
 

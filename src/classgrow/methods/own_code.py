@@ -1,4 +1,4 @@
-"""The code of functions and classes that are not ours, as Python runs it: whoever edits a function changes it.
+"""The code of functions and classes that are not ours, as Python runs it: editing a function changes it.
 
 Comments, docstrings and line numbers say nothing. Another version of Python may write the same code otherwise.
 """

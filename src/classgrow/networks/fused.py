@@ -23,7 +23,7 @@ from classgrow.networks.small import SmallNet
 class FoldedConv(nn.Module):
     """A convolution with its batch norm folded in; ReLU in the same pass.
 
-    With `added` it also adds that tensor, and may write the sum over it: nobody may need it afterwards.
+    With `added` it also adds that tensor, and may write the sum over it: it must not be used afterwards.
     """
 
     def __init__(self, convolution: nn.Module, norm: nn.Module) -> None:

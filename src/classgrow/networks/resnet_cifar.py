@@ -76,7 +76,7 @@ def initialise(network: nn.Module) -> None:
 
 
 def resnet32(channels: int = 3, last_relu: bool = False, project: bool = False) -> CifarResNet:
-    """METHODS 0.4: option A shortcut, the last ReLU removed by flag."""
+    """Shortcuts of option A (padded, without weights); the last ReLU can be left out."""
     return CifarResNet(depth=5, channels=channels, last_relu=last_relu, project=project)
 
 

@@ -13,7 +13,7 @@ from classgrow.networks.resnet_cifar import initialise
 class BasicBlock(nn.Module):
     """Two 3x3 convolutions around a shortcut; the ReLU after the addition can be left out.
 
-    The last batch norm starts with gamma 0, so that at the start a block only hands on its shortcut (METHODS 0.4).
+    The last batch norm starts with gamma 0, so that at the start a block only hands on its shortcut.
     """
 
     def __init__(self, inside: int, outside: int, stride: int, last_relu: bool = True) -> None:
@@ -60,7 +60,7 @@ class ImagenetResNet(nn.Module):
 
 
 def resnet18(channels: int = 3, last_relu: bool = False) -> ImagenetResNet:
-    """11,176,512 parameters with three channels; the last ReLU is removed unless asked for (METHODS 0.4)."""
+    """11,176,512 parameters with three channels; the last ReLU is removed unless asked for."""
     return ImagenetResNet(channels, last_relu)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from classgrow.errors import ClassgrowError, nearest_name
-from classgrow.installed import brought_along, loaded
+from classgrow.installed import installed_points, loaded
 from classgrow.parts.discriminant import LinearDiscriminant
 from classgrow.parts.rules import LargestLogit, NearestClassMean, NearestRawMean, Rule
 
@@ -18,10 +18,10 @@ RULES: dict[str, Callable[[], Rule]] = {
 
 
 def build_rule(name: str) -> Rule:
-    """The rule of that name; nobody can take a name of ours."""
+    """The rule of that name; other packages cannot take a built-in name."""
     if name in RULES:
         return RULES[name]()
-    found = brought_along("classgrow.rules")
+    found = installed_points("classgrow.rules")
     if name not in found:
         known = [*RULES, *found]
         raise ClassgrowError(

@@ -1,4 +1,4 @@
-"""Does a record agree with itself? Whoever reads one then needs no further doubts."""
+"""Does a record agree with itself? Readers can then rely on it."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Departures:
     def words(self) -> str:
         """ ", lr 0.4, strength 0.5, network resnet20": what a run was given in place of its method's own; else "".
 
-        The epochs are not among them: they are told in words of their own."""
+        The epochs are not among them: they are described separately."""
         chosen = (("network", self.network), ("rule", self.rule), ("preset", self.preset))
         return set_by_hand(self.lr, self.options) + "".join(f", {name} {value}" for name, value in chosen if value)
 

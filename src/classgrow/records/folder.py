@@ -87,7 +87,7 @@ def _failure(file: Path) -> str:
         if not file.is_file():
             raise OSError("not a regular file")
         content = json.loads(file.read_text(encoding="utf-8"))
-        told = f"failed before its first result: {content['error']} ({content['command']})"
+        message = f"failed before its first result: {content['error']} ({content['command']})"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        told = f"failed before its first result, and {file} cannot be read: run it again."
-    return printable(f"The run {file.parent.name} {told}")
+        message = f"failed before its first result, and {file} cannot be read: run it again."
+    return printable(f"The run {file.parent.name} {message}")

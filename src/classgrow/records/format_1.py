@@ -25,7 +25,7 @@ OLD_RULES: tuple[dict[str, Any], ...] = (
 
 
 def as_format_2(content: dict[str, Any]) -> dict[str, Any]:
-    """The same as format 2. What is no record stays none: whoever validates the result says so."""
+    """The same as format 2. What is not a record stays as it is: validation then refuses it."""
     spec, method = content.get("spec"), content.get("method")
     given = spec if isinstance(spec, dict) else {}
     resolved = ResolvedSpec.from_json(content.get("resolved"))

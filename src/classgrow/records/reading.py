@@ -17,7 +17,7 @@ LARGEST_FILE = 256 * 2**20
 
 
 def read_json(path: Path, usual_name: str) -> Any:
-    """The content of a record's file. One that is not there, is no file, is too large or is not JSON is a
+    """The content of a record's file. One that does not exist, is not a file, is too large or is not JSON is a
     ClassgrowError; a file without the `usual_name` is most likely something else."""
     try:
         about = path.stat()
@@ -51,7 +51,7 @@ def in_current_format(content: Any, version: int) -> Any:
 
 
 def unreadable(path: Path, reason: str) -> ClassgrowError:
-    """Nobody is told to delete what may be the only copy of a result."""
+    """Nobody is asked to delete what may be the only copy of a result."""
     return ClassgrowError(
         f"The record {printable(str(path))} cannot be read ({printable(reason)}). The file is kept as it is: bring "
         "back a good copy of it, or run the experiment again in another folder."

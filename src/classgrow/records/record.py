@@ -215,7 +215,7 @@ def read_record(path: Path) -> Record:
     content = read_json(path, RECORD_FILE)
     version = content.get("format") or 1 if isinstance(content, dict) else FORMAT
     if version not in READABLE:
-        shown = printable(str(version))[:20] if isinstance(version, int | str) else "that is no number"
+        shown = printable(str(version))[:20] if isinstance(version, int | str) else "that is not a number"
         raise ClassgrowError(
             f"The record {printable(str(path))} has format {shown} and this version reads 1 and 2: use "
             "the version of classgrow that wrote it, or run the experiment again in another folder."
@@ -239,7 +239,7 @@ def _first_misfit(error: ValidationError) -> str:
 
 
 def write_record(record: Record, path: Path) -> None:
-    """Replaces the file in one step: whoever reads it sees the old record or the new one, never a half."""
+    """Replaces the file in one step: readers see the old record or the new one, never a part."""
     temporary = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -253,7 +253,7 @@ def write_record(record: Record, path: Path) -> None:
         temporary = ""
     except OSError as error:
         raise ClassgrowError(
-            f"Could not write {path} ({error.strerror}): free some space and go on with `resume`."
+            f"Could not write {path} ({error.strerror}): free some space and go on (`resume`)."
         ) from error
     finally:
         if temporary:

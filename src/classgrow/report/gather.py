@@ -71,7 +71,7 @@ class Results:
 
     def value(self, regimen: Regimen, setting: Setting, method: str, metric: Metric) -> Spread | None:
         """The metric over the group; the MAD is that of the phase accuracies averaged over orders, so it has no
-        spread (METRICS: a single order's deviation is larger by nature)."""
+        spread (a single order's deviation is expected to be larger)."""
         runs = self.group(regimen, setting, method)
         if metric != "mad":
             return spread(getattr(run, metric) for run in runs)
@@ -86,7 +86,7 @@ def gather(runs: Iterable[Run]) -> Results:
         known = best.get(run.identity)
         if known is None or run.phases_done > known.phases_done:
             best[run.identity] = run
-    unique = told_apart(tuple(best.values()))
+    unique = distinguish_edited(tuple(best.values()))
     complete = [run for run in unique if run.complete]
     regimens = sorted({run.regimen for run in complete}, key=_regimen_order)
     members = {regimen: [run for run in complete if run.belongs(regimen)] for regimen in regimens}
@@ -106,7 +106,7 @@ def gather(runs: Iterable[Run]) -> Results:
     return Results(unique, kept, ordered)
 
 
-def told_apart(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+def distinguish_edited(runs: tuple[Run, ...]) -> tuple[Run, ...]:
     """Runs of a method that was edited in between stand under names of their own: "steady (5d309434)"."""
     states: dict[str, set[str]] = defaultdict(set)
     for run in runs:

@@ -188,7 +188,7 @@ def caption(rows: tuple[tuple[PanelData, ...], ...], methods: Iterable[str]) -> 
     if "phase" in views:
         parts.append("Phase accuracy after the last phase; in parentheses its mean absolute deviation (MAD).")
         if counts and counts[0] == 1:
-            parts.append("A MAD of a single class order (n = 1) is larger by nature than one over five.")
+            parts.append("A MAD of a single class order (n = 1) is expected to be larger than one over five.")
     parts.append(f"Runs for each curve: {over}.")
     return [*parts, *_missing(panels, tuple(methods))]
 

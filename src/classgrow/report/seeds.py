@@ -1,4 +1,4 @@
-"""Runs of one class order that differ in their seed alone: they are no further orders."""
+"""Runs of one class order that differ in their seed alone: they do not count as further orders."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ METRIC_TITLES: dict[Metric, str] = {
 LOWER_IS_BETTER: frozenset[Metric] = frozenset({"forgetting", "mad"})
 MAD_NOTE = (
     "The deviation is that of the phase accuracies averaged over class orders; with fewer than the paper's five "
-    "orders it is larger by nature."
+    "orders it is expected to be larger."
 )
 BLOCK_NOTE = (
     "The authors' files hold blocks of ten classes, so forgetting is computed over blocks: 0.2 to 0.6 points below "

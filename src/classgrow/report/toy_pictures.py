@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,8 +81,7 @@ def write_toys(runs: Path, figures: Path) -> tuple[list[Picture], list[str]]:
             content = json.loads(path.read_text(encoding="utf-8"))
             drawn = [(stem, draw(content), toy.words(content)) for stem, draw in toy.figures.items()]
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-            place = shlex.quote(str(path.parent))
-            problems.append(f"{path} cannot be read: draw it again with classgrow toy {name} --output {place}.")
+            problems.append(f"{path} cannot be read: draw it again (classgrow toy {name}, `output` = {path.parent}).")
             continue
         for stem, figure, words in drawn:
             save(figure, figures / stem)

@@ -54,8 +54,8 @@ def markdown(table: AnyTable) -> str:
         body = [comparison_texts(row) for row in table.rows]
     lines = [_markdown_row(header), _markdown_row(["---"] * len(header)), *map(_markdown_row, body)]
     below = "\n".join(f"- {note}" for note in notes)
-    title, told, rest = map(_markdown_text, (table.title, table.words, below))
-    return f"# {title}\n\n{told}\n\n" + "\n".join(lines) + f"\n\n{rest}\n"
+    title, text, rest = map(_markdown_text, (table.title, table.words, below))
+    return f"# {title}\n\n{text}\n\n" + "\n".join(lines) + f"\n\n{rest}\n"
 
 
 def _markdown_row(texts: Sequence[str]) -> str:

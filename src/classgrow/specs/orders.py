@@ -49,7 +49,7 @@ def _published(name: str, class_count: int) -> tuple[int, ...]:
     if len(order) != class_count:
         raise ClassgrowError(
             f"Class order {name} is a list of {len(order)} classes and the data have {class_count}: "
-            "choose --order natural or --order seed:1993."
+            "choose `order` = natural or seed:1993."
         )
     return order
 

@@ -136,7 +136,7 @@ def specs_of(item: Item, reduction: Reduction | None = None) -> tuple[Spec, ...]
     settings = [setting for one in asked if (setting := one.reduced(reduction)) is not None]
     if asked and not settings:
         first = reduction.first or asked[0].first
-        way = f"lower --first {first}" if reduction.first else "add --first and --step"
+        way = "lower `first`" if reduction.first else "add `first` and `step`"
         raise ClassgrowError(
             f"{item.name} starts from {first} classes and only {reduction.classes} are asked for: {way}."
         )

@@ -34,12 +34,12 @@ def _as_text(value: object) -> object:
     return str(value) if type(value) is int else value
 
 
-def _whole_if_it_is(value: float) -> float:
+def _integral(value: float) -> float:
     """2.0 as 2: equal numbers are one run."""
     return int(value) if value == int(value) else value
 
 
-Number = Annotated[float | int, Field(ge=0, le=10**9, allow_inf_nan=False), AfterValidator(_whole_if_it_is)]
+Number = Annotated[float | int, Field(ge=0, le=10**9, allow_inf_nan=False), AfterValidator(_integral)]
 
 
 class Spec(BaseModel):
@@ -148,7 +148,7 @@ class ResolvedSpec:
 
 
 SAID_WHERE_NEEDED = frozenset({"data", "network", "rule", "value"})
-"""Settings that leave identities as they are where they are empty."""
+"""Settings that do not change an identity while they are empty."""
 
 
 def resolve(
@@ -176,7 +176,7 @@ def resolve(
         if spec.classes > class_count:
             raise ClassgrowError(
                 f"{spec.classes} classes were asked for and {spec.dataset} has {class_count}: "
-                f"lower --classes to {class_count} or less."
+                f"lower `classes` to {class_count} or less."
             )
         order = order[: spec.classes]
     return ResolvedSpec(
@@ -209,7 +209,7 @@ def _memory(spec: Spec, protocol: PaperProtocol, classes: int) -> int | None:
     memory = protocol.memory if spec.memory is None else spec.memory
     if memory < classes:
         raise ClassgrowError(
-            f"{memory} exemplars cannot cover {classes} classes: raise --memory to at least {classes}."
+            f"{memory} exemplars cannot cover {classes} classes: raise `memory` to at least {classes}."
         )
     return memory
 
@@ -219,7 +219,7 @@ def _sizes(spec: Spec, protocol: PaperProtocol, classes: int) -> tuple[int, ...]
     first = min(protocol.first, classes) if spec.first is None else spec.first
     step = protocol.step if spec.step is None else spec.step
     if first > classes:
-        raise ClassgrowError(f"The first phase cannot have {first} of {classes} classes: lower --first.")
+        raise ClassgrowError(f"The first phase cannot have {first} of {classes} classes: lower `first`.")
     whole, rest = divmod(classes - first, step)
     return (first,) + (step,) * whole + ((rest,) if rest else ())
 
@@ -228,14 +228,16 @@ def phases_to_run(spec: Spec, resolved: ResolvedSpec) -> int:
     """How many phases this run goes through: all of them unless `spec.phases` stops it earlier."""
     planned = len(resolved.sizes)
     if spec.phases is not None and spec.phases > planned:
-        raise ClassgrowError(f"There are only {planned} phases: lower --phases {spec.phases} to {planned} or less.")
+        raise ClassgrowError(
+            f"There are only {planned} phases: lower `phases` from {spec.phases} to {planned} or less."
+        )
     return spec.phases or planned
 
 
 def identity(resolved: ResolvedSpec) -> str:
     """12 hex digits made from all that decides the numbers: runs that share them give the same numbers.
 
-    How many phases are run is no part of it, so a run can be continued; nor are the files of a data set whose name
+    How many phases are run is not part of it, so a run can be continued; nor are the files of a data set whose name
     says which images it has, so a grid knows its runs before it reads any.
     """
     values = resolved.to_json()

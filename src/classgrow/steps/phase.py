@@ -48,7 +48,7 @@ class Phase:
 
     Every step gets one of its own. `step` is its position in the method; `resume` holds where it stopped, if it did;
     `save` makes a checkpoint; `log` is the phase's. A step that has just chosen exemplars leaves their features in
-    `fresh`, in the order of the memory, so that nobody has to compute them again.
+    `fresh`, in the order of the memory, so that they are not computed again.
     """
 
     data: LabelledImages

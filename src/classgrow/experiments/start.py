@@ -1,4 +1,4 @@
-"""What a run begins with: its learner, and its record without a phase."""
+"""What a run starts with: its learner, and a record without phases."""
 
 from __future__ import annotations
 
