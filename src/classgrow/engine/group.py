@@ -15,13 +15,16 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor, distributed
 
 from classgrow.engine.place import Place, here, timeout_seconds
 from classgrow.errors import ClassgrowError, LostProcessError, ToldElsewhereError
+
+if TYPE_CHECKING:
+    from torch.distributed.distributed_c10d import Store
 
 T = TypeVar("T")
 Tensors = dict[str, Tensor]
@@ -39,7 +42,7 @@ SIGNS = ("gloo", "nccl", "connection", "timed out", "timeout", "broken pipe", "s
 class Group:
     """`count` processes of which this is number `rank`. Every method is called by all of them, in the same order."""
 
-    def __init__(self, place: Place | None = None, store: distributed.Store | None = None) -> None:
+    def __init__(self, place: Place | None = None, store: Store | None = None) -> None:
         self.place = place or Place()
         self.rank, self.count = self.place.rank, self.place.processes
         self._store = store
@@ -143,10 +146,9 @@ class Group:
     # --- details -----------------------------------------------------------------------------------------------------
 
     def _told(self, value: T) -> T:
-        box: list[Any] = [value if self.is_first else None]
+        box = [value]  # the others' own is replaced
         distributed.broadcast_object_list(box, 0, device=torch.device("cpu"))
-        told: T = box[0]
-        return told
+        return box[0]
 
     def _key(self, word: str, rank: int) -> str:
         return f"{word}/{self._preparations}/{rank}"
@@ -240,19 +242,20 @@ def join(processes: int, device: str = "cpu") -> Group:
     return _joined
 
 
-def _connected(place: Place, device: str) -> distributed.Store:
+def _connected(place: Place, device: str) -> Store:
+    from torch.distributed.distributed_c10d import PrefixStore
     from torch.distributed.rendezvous import rendezvous
 
     limit = timedelta(seconds=timeout_seconds())
     store, rank, processes = next(rendezvous("env://", timeout=max(limit, timedelta(seconds=JOIN_SECONDS))))
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")  # torchrun keeps its store when it starts us again
-    store = distributed.PrefixStore(f"attempt {attempt}", store)
+    store = PrefixStore(f"attempt {attempt}", store)
     backend = "gloo"
     if device == "cuda":
         backend = "cpu:gloo,cuda:nccl"  # what is told travels by gloo, gradients by nccl
         torch.cuda.set_device(place.local_rank)
     distributed.init_process_group(
-        backend, store=distributed.PrefixStore("group", store), rank=rank, world_size=processes, timeout=limit
+        backend, store=PrefixStore("group", store), rank=rank, world_size=processes, timeout=limit
     )
     return store
 

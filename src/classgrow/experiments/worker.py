@@ -18,8 +18,9 @@ from typing import Any, Literal, TextIO
 from classgrow.checkpoint import write_atomically
 from classgrow.engine.runtime import decide
 from classgrow.errors import ClassgrowError
+from classgrow.experiments.beginning import now
 from classgrow.experiments.lock import BusyError, only_one
-from classgrow.experiments.run import Outcome, Run, now, run_spec
+from classgrow.experiments.run import Outcome, Run, run_spec
 from classgrow.experiments.tensorboard import tensorboard_log
 from classgrow.progress import Silent
 from classgrow.records.folder import FAILURE_FILE, run_dir

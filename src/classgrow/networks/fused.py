@@ -34,14 +34,17 @@ class FoldedConv(nn.Module):
 
     def forward(self, images: Tensor, relu: bool, added: Tensor | None = None) -> Tensor:
         conv = self.convolution
+        out: Tensor
         if not fusible(images):
             out = conv(images) if added is None else conv(images) + added
             return functional.relu_(out) if relu else out
         shape = (conv.weight, conv.bias, conv.padding, conv.stride, conv.dilation, conv.groups)
         if added is None:
-            return torch.ops.mkldnn._convolution_pointwise(images, *shape, "relu" if relu else "none", [], "")
+            out = torch.ops.mkldnn._convolution_pointwise(images, *shape, "relu" if relu else "none", [], "")
+            return out
         after = "relu" if relu else None
-        return torch.ops.mkldnn._convolution_pointwise_(added, images, *shape, "add", None, after, [], None)
+        out = torch.ops.mkldnn._convolution_pointwise_(added, images, *shape, "add", None, after, [], None)
+        return out
 
 
 def fusible(images: Tensor) -> bool:
@@ -72,7 +75,8 @@ class FusedBlock(nn.Module):
         if self.shortcut is not None:
             kept = self.shortcut(images, relu=False) if self.projects else self.shortcut(images)
         kept = kept.contiguous(memory_format=torch.channels_last)
-        return self.second(self.first(images, relu=True), relu=self.last_relu, added=kept)
+        out: Tensor = self.second(self.first(images, relu=True), relu=self.last_relu, added=kept)
+        return out
 
 
 class FusedResNet(nn.Module):

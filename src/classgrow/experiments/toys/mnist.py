@@ -53,7 +53,8 @@ class ShallowNet(nn.Module):
         out = functional.max_pool2d(functional.relu(self.conv1(images)), 2)
         out = functional.max_pool2d(functional.relu(self.conv2(out)), 2)
         out = functional.relu(self.full1(out.flatten(1)))
-        return self.full3(functional.relu(self.full2(out)))
+        features: Tensor = self.full3(functional.relu(self.full2(out)))
+        return features
 
 
 @dataclass(frozen=True)
