@@ -73,17 +73,17 @@ class Group:
         """What the first process makes, told to all. An error a user can mend ends them all, and is said once."""
         if self.count == 1:
             return make()
-        made, problem = None, None
+        answer: tuple[T] | str = ""
         if self.is_first:
             try:
-                made = make()
+                answer = (make(),)
             except ClassgrowError as error:
-                self._told((None, str(error)))
+                self._told(str(error))
                 raise
-        made, problem = self._told((made, problem))
-        if problem is not None:
-            raise ToldElsewhereError(problem)
-        return made  # type: ignore[return-value]
+        answer = self._told(answer)
+        if isinstance(answer, str):
+            raise ToldElsewhereError(answer)
+        return answer[0]
 
     def agreed(self, value: str, what: str) -> None:
         """All processes must hold the same `value`; where one differs, all end, and the first says which."""
@@ -192,22 +192,22 @@ class Group:
 
 def answered(ask: Callable[[], T]) -> T:
     """What the store answers. It keeps silent for ever when the process that holds it stands still."""
-    answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[tuple[T] | RuntimeError] = queue.SimpleQueue()
 
     def put() -> None:
         try:
-            answers.put((ask(), None))
+            answers.put((ask(),))
         except RuntimeError as error:
-            answers.put((None, error))
+            answers.put(error)
 
     threading.Thread(target=put, daemon=True).start()
     try:
-        answer, error = answers.get(timeout=timeout_seconds())
+        answer = answers.get(timeout=timeout_seconds())
     except queue.Empty:
         raise lost_process() from None
-    if error is not None:
-        raise error
-    return answer  # type: ignore[return-value]
+    if isinstance(answer, RuntimeError):
+        raise answer
+    return answer[0]
 
 
 def outline(value: Tensor) -> tuple[torch.dtype, tuple[int, ...], bytes]:

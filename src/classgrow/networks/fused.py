@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from classgrow.networks.network import Network
+from classgrow.networks.network import Network, channels_last
 from classgrow.networks.resnet_cifar import BasicBlock, CifarResNet
 from classgrow.networks.resnet_imagenet import BasicBlock as ImagenetBlock
 from classgrow.networks.resnet_imagenet import ImagenetResNet
@@ -30,7 +30,7 @@ class FoldedConv(nn.Module):
         super().__init__()
         assert isinstance(convolution, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d)
         folded = fuse_conv_bn_eval(copy.deepcopy(convolution).eval(), copy.deepcopy(norm).eval())
-        self.convolution = folded.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.convolution = channels_last(folded)
 
     def forward(self, images: Tensor, relu: bool, added: Tensor | None = None) -> Tensor:
         conv = self.convolution
