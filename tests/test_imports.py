@@ -28,7 +28,10 @@ LAYERS: tuple[set[str], ...] = (
     {"records"},
     {"specs"},
     {"networks", "data"},
-    {"views", "recipes", "inputs", "presets", "metrics", "installed", "errors", "file_lock", "seeds", "progress"},
+    {
+        *("views", "recipes", "inputs", "presets", "metrics"),
+        *("installed", "errors", "file_lock", "seeds", "progress", "json_values"),
+    },
 )
 LEAVES = LAYERS[-1]
 TOGETHER = LAYERS[4]

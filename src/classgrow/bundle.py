@@ -11,7 +11,7 @@ import re
 import shutil
 import warnings
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import nn
@@ -20,6 +20,7 @@ from classgrow import __version__, checkpoint
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
 from classgrow.inputs import Inputs, kept_side
+from classgrow.json_values import JsonDict
 from classgrow.learner import Learner
 from classgrow.method import Method
 from classgrow.methods import build_method
@@ -130,8 +131,9 @@ def describe(learner: Learner) -> Config:
     name = learner.method.name if settings["method"] is None else settings["method"]
     options = method_options(name, learner.setup.preset)
     named = settings["method"] is not None or is_from_catalogue(learner.method, options, settings["selection"])
+    settings["method"] = name if named else None
     return Config(
-        **{**settings, "method": name if named else None},
+        **settings,
         options=options if named else {},
         formula=learner.method.formula,
         value=fingerprint(learner.method),
@@ -151,7 +153,7 @@ def selecting(method: Method, selection: str | None) -> Method:
     return method if selection is None else method.with_selection(SELECTIONS[selection])
 
 
-def read(folder: Path) -> tuple[Config, Tensors, dict[str, Any]]:
+def read(folder: Path) -> tuple[Config, Tensors, JsonDict]:
     """Both files, checked against each other."""
     for name in (CONFIG_FILE, WEIGHTS_FILE):
         if not (folder / name).is_file():

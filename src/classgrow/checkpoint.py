@@ -6,14 +6,15 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from classgrow.errors import ClassgrowError
+from classgrow.json_values import Json, JsonDict
 from classgrow.state import Tensors
 
 FORMAT = 1
@@ -28,7 +29,7 @@ def digest(tensors: Tensors, plain: str) -> str:
     return total.hexdigest()
 
 
-def layout(tensors: Tensors) -> dict[str, list[Any]]:
+def layout(tensors: Tensors) -> dict[str, list[Json]]:
     """Type and shape of every tensor: a damaged header can change them without changing a value."""
     return {name: [str(value.dtype), list(value.shape)] for name, value in tensors.items()}
 
@@ -51,13 +52,13 @@ def write_atomically(path: Path, content: bytes) -> None:
         ) from error
 
 
-def write(path: Path, tensors: Tensors, plain: dict[str, Any]) -> None:
+def write(path: Path, tensors: Tensors, plain: Mapping[str, object]) -> None:
     """Save tensors (contiguous, on the CPU) and JSON values."""
     text = json.dumps({"format": FORMAT, "layout": layout(tensors), **plain})
     write_atomically(path, save(tensors, {"plain": text, "digest": digest(tensors, text)}))
 
 
-def read(path: Path) -> tuple[Tensors, dict[str, Any]]:
+def read(path: Path) -> tuple[Tensors, JsonDict]:
     """What `write` saved, or a clear error where the file is damaged."""
     try:
         with safe_open(path, "pt") as file:
@@ -65,7 +66,7 @@ def read(path: Path) -> tuple[Tensors, dict[str, Any]]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
         if metadata["digest"] != digest(tensors, metadata["plain"]):
             raise ValueError("checksum")
-        plain: dict[str, Any] = json.loads(metadata["plain"])
+        plain: JsonDict = json.loads(metadata["plain"])
         if plain.pop("layout", layout(tensors)) != layout(tensors):
             raise ValueError("layout")
     except (SafetensorError, KeyError, ValueError, OSError) as error:
@@ -91,10 +92,10 @@ class CheckpointFile:
         by_count = epoch is not None and epoch % self.every_epochs == 0
         return by_count or time.monotonic() - self._last > self.every_seconds
 
-    def write(self, tensors: Tensors, plain: dict[str, Any]) -> None:
+    def write(self, tensors: Tensors, plain: Mapping[str, object]) -> None:
         write(self.path, tensors, plain)
         self._last = time.monotonic()
 
-    def read(self) -> tuple[Tensors, dict[str, Any]] | None:
+    def read(self) -> tuple[Tensors, JsonDict] | None:
         """The saved values; None where nothing was saved yet."""
         return read(self.path) if self.path.exists() else None

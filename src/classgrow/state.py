@@ -6,7 +6,7 @@ import copy
 import hashlib
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,25 @@ from classgrow.networks.network import Network
 from classgrow.views import ClassCounts
 
 Tensors = dict[str, Tensor]
+
+
+class SavedHead(TypedDict):
+    """How many classes a head has, and how many of them came last."""
+
+    classes: int
+    newest: int
+
+
+class SavedState(TypedDict):
+    """The plain values of a state, ready for JSON. `classes` holds [id, name]; version 0.1 wrote no `rules`."""
+
+    classes: list[list[int | str]]
+    sizes: list[int]
+    total_classes: int | None
+    rules: NotRequired[list[str]]
+    fitted_to: NotRequired[str]
+    network: SavedHead
+    teacher: NotRequired[SavedHead]
 
 
 @dataclass
@@ -85,28 +104,29 @@ class State:
         exemplars = self.memory.view(self.classes, TRAIN)
         return data if exemplars is None else data.joined(exemplars)
 
-    def pack(self) -> tuple[Tensors, dict[str, Any]]:
+    def pack(self) -> tuple[Tensors, SavedState]:
         """Everything as named tensors and plain values, for checkpoints, bundles and rollbacks."""
         tensors: Tensors = {"withheld": self.withheld}
         tensors |= {f"memory.{name}": value for name, value in self.memory.tensors().items()}
         for rule, fitted in self.fitted.items():
             tensors |= {f"fitted.{rule}.{name}": value for name, value in fitted.items()}
-        plain: dict[str, Any] = {
+        plain: SavedState = {
             "classes": [[label.id, label.name] for label in self.classes],
             "sizes": list(self.sizes),
             "total_classes": self.total_classes,
             "rules": list(self.fitted),
             "fitted_to": self.fitted_to,
+            "network": saved_head(self.network),
         }
-        for name, network in (("network", self.network), ("teacher", self.teacher)):
-            if network is not None:
-                tensors |= {f"{name}.{key}": value for key, value in network.state_dict().items()}
-                plain[name] = {"classes": network.head.classes, "newest": network.head.newest}
+        tensors |= {f"network.{key}": value for key, value in self.network.state_dict().items()}
+        if self.teacher is not None:
+            plain["teacher"] = saved_head(self.teacher)
+            tensors |= {f"teacher.{key}": value for key, value in self.teacher.state_dict().items()}
         return {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}, plain
 
-    def unpack(self, tensors: Tensors, plain: dict[str, Any]) -> None:
+    def unpack(self, tensors: Tensors, plain: SavedState) -> None:
         """The reverse of `pack`, into a state with the same kind of network."""
-        self.classes = tuple(ClassLabel(number, name) for number, name in plain["classes"])
+        self.classes = tuple(ClassLabel(int(number), str(name)) for number, name in plain["classes"])
         self.sizes = tuple(plain["sizes"])
         self.total_classes = plain["total_classes"]
         self.withheld = tensors["withheld"]
@@ -149,7 +169,12 @@ def frozen_copy(network: Network) -> Network:
     return copy.deepcopy(network).requires_grad_(False).eval()
 
 
-def restore_network(network: Network, tensors: Tensors, head: dict[str, int]) -> None:
+def saved_head(network: Network) -> SavedHead:
+    """What a network's head needs to be restored, besides its tensors."""
+    return {"classes": network.head.classes, "newest": network.head.newest}
+
+
+def restore_network(network: Network, tensors: Tensors, head: SavedHead) -> None:
     """Load a saved network; its head takes the saved number of classes."""
     device = next(network.parameters()).device
     network.head.restore(head["classes"], head["newest"], within(tensors, "head."))

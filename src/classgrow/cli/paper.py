@@ -4,13 +4,37 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from classgrow.cli.flags import with_flags
-from classgrow.cli.options import Data, Device, Tensorboard, Threads
+from classgrow.cli.options import (
+    Data,
+    Device,
+    Devices,
+    Estimate,
+    GridClasses,
+    GridDataset,
+    GridEpochs,
+    GridFirst,
+    GridMemory,
+    GridMethods,
+    GridOrders,
+    GridOutput,
+    GridProfile,
+    GridStep,
+    ImagesPerSecond,
+    ItemNames,
+    ListItems,
+    RayAddress,
+    Tensorboard,
+    Threads,
+    Wire,
+    Workers,
+)
 
 if TYPE_CHECKING:
     from classgrow.experiments.grid import GridOutcome
@@ -21,37 +45,39 @@ if TYPE_CHECKING:
 OUTPUT = Path("runs")
 
 
+@dataclass(frozen=True)
+class HowToRunGrid:
+    """Where the runs of a grid lie and who carries them out."""
+
+    output: Path
+    data_dir: Path | None
+    workers: int
+    ray: str | None
+    device: str
+    threads: int | None
+    tensorboard: bool
+
+
 def paper(
-    items: Annotated[list[str] | None, typer.Argument(metavar="ITEM...", help="As --list shows; all if none.")] = None,
-    list_items: Annotated[
-        bool, typer.Option("--list", help="Show every item and what is missing; run nothing.")
-    ] = False,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Show what it would cost on --devices; run nothing.")
-    ] = False,
-    devices: Annotated[str, typer.Option(help="For --estimate: how many, one number or several.")] = "1,8,64",
-    images_per_second: Annotated[
-        str | None,
-        typer.Option(
-            help="For --estimate: of a device, as in 2000 or cifar=2000,imagenet=300; default: measured here."
-        ),
-    ] = None,
-    wire: Annotated[float, typer.Option(min=0.001, help="For --estimate: GB/s between two devices.")] = 10.0,
-    dataset: Annotated[str | None, typer.Option(help="cifar100 or imagenet100; default: both.")] = None,
-    orders: Annotated[str | None, typer.Option(help="Class orders, as in 0,1,2; default: all five.")] = None,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Epochs of the first phase, instead of the paper's.")
-    ] = None,
-    classes: Annotated[int | None, typer.Option(min=1, help="Only the first so many classes.")] = None,
-    first: Annotated[int | None, typer.Option(min=1, help="Classes of the first phase.")] = None,
-    step: Annotated[int | None, typer.Option(min=1, help="Classes of every later phase.")] = None,
-    memory: Annotated[int | None, typer.Option(min=1, help="Exemplars in total.")] = None,
-    profile: Annotated[str, typer.Option(help="official (each method's own epochs) or matched.")] = "official",
-    methods: Annotated[str | None, typer.Option(help="Only these methods, as in fgp,icarl.")] = None,
-    output: Annotated[Path, typer.Option(help="Where the runs lie.")] = OUTPUT,
+    items: ItemNames = None,
+    list_items: ListItems = False,
+    estimate: Estimate = False,
+    devices: Devices = "1,8,64",
+    images_per_second: ImagesPerSecond = None,
+    wire: Wire = 10.0,
+    dataset: GridDataset = None,
+    orders: GridOrders = None,
+    epochs: GridEpochs = None,
+    classes: GridClasses = None,
+    first: GridFirst = None,
+    step: GridStep = None,
+    memory: GridMemory = None,
+    profile: GridProfile = "official",
+    methods: GridMethods = None,
+    output: GridOutput = OUTPUT,
     data_dir: Data = None,
-    workers: Annotated[int, typer.Option(min=1, help="Runs side by side on this machine.")] = 1,
-    ray: Annotated[str | None, typer.Option(help="A Ray cluster instead: its address, or auto.")] = None,
+    workers: Workers = 1,
+    ray: RayAddress = None,
     device: Device = "auto",
     threads: Threads = None,
     tensorboard: Tensorboard = False,
@@ -59,9 +85,6 @@ def paper(
     """Run what is missing of the paper's tables and figures. Runs that are recorded already are not repeated."""
     from classgrow.cli.grid_view import items_table
     from classgrow.cli.printing import print_table
-    from classgrow.data.place import given_folder
-    from classgrow.experiments.outline import outline
-    from classgrow.specs.paper import all_specs, words_for
 
     reduction = read_reduction(dataset, orders, epochs, classes, first, step, memory, profile)
     chosen = choose(items or [], methods)
@@ -71,31 +94,41 @@ def paper(
         raise typer.BadParameter("--workers are for this machine, and --ray has its own: leave out one of them.")
     if list_items:
         print_table(items_table(chosen, reduction, output))
-        return
-    if estimate:
+    elif estimate:
         from classgrow.cli.cost_view import cost_tables
 
         for table in cost_tables(chosen, reduction, output, devices, images_per_second, wire):
             print_table(table)
-        return
-    specs = all_specs(chosen, reduction) or no_runs(chosen, dataset)
-    given_folder(data_dir)
+    else:
+        how = HowToRunGrid(output, data_dir, workers, ray, device, threads, tensorboard)
+        run_missing(chosen, reduction, how)
+
+
+def run_missing(chosen: list[Item], reduction: Reduction, how: HowToRunGrid) -> None:
+    """Carry out the runs of these items that are not there yet."""
+    from classgrow.data.place import given_folder
+    from classgrow.experiments.outline import outline
+    from classgrow.specs.paper import all_specs, words_for
+
+    specs = all_specs(chosen, reduction) or no_runs(chosen, reduction)
+    given_folder(how.data_dir)
     for spec in specs:
         outline(spec)  # whatever is wrong with the settings is said before anything runs
     names = ", ".join(item.name for item in chosen if item.has_runs)
     heading = f"Runs for {names}: {len(specs)}; {words_for(chosen, reduction)}."
-    finish(carry_out(specs, heading, output, data_dir, workers, ray, device, threads, tensorboard), output)
+    finish(carry_out(specs, heading, how), how.output)
 
 
-def no_runs(chosen: list[Item], dataset: str | None) -> NoReturn:
+def no_runs(chosen: list[Item], reduction: Reduction) -> NoReturn:
     """Says why there is nothing to run, and what to do instead."""
     from classgrow.specs.paper import TOYS
 
     toys = ", ".join(f"classgrow toy {TOYS[item.name]} ({item.name})" for item in chosen if item.name in TOYS)
     if toys:
         raise typer.BadParameter(f"These need no runs: draw them with {toys}.")
+    datasets = ", ".join(reduction.datasets or ())
     raise typer.BadParameter(
-        f"{', '.join(item.name for item in chosen)} has no run on {dataset}: leave out --dataset, or see --list."
+        f"{', '.join(item.name for item in chosen)} has no run on {datasets}: leave out --dataset, or see --list."
     )
 
 
@@ -159,17 +192,7 @@ def choose(names: list[str], methods: str | None) -> list[Item]:
     return fitting
 
 
-def carry_out(
-    specs: tuple[Spec, ...],
-    heading: str,
-    output: Path,
-    data_dir: Path | None,
-    workers: int,
-    ray: str | None,
-    device: str,
-    threads: int | None,
-    tensorboard: bool,
-) -> GridOutcome:
+def carry_out(specs: tuple[Spec, ...], heading: str, how: HowToRunGrid) -> GridOutcome:
     """Run the grid with a live view; Ctrl-C stops it cleanly."""
     from classgrow.cli.grid_view import GridView
     from classgrow.cli.printing import console
@@ -178,8 +201,8 @@ def carry_out(
     try:
         with GridView(console(), heading) as view:
             return run_grid(
-                specs, output, data_dir,
-                workers=workers, ray=ray, device=device, threads=threads, tensorboard=tensorboard, progress=view,
+                specs, how.output, how.data_dir, workers=how.workers, ray=how.ray, device=how.device,
+                threads=how.threads, tensorboard=how.tensorboard, progress=view,
             )  # fmt: skip
     except KeyboardInterrupt:
         again = shlex.join(["classgrow", *sys.argv[1:]])

@@ -5,104 +5,133 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from classgrow.cli.options import Data, Device, Tensorboard, Threads
+from classgrow.cli.options import (
+    Again,
+    Classes,
+    CompileWord,
+    Data,
+    DatasetName,
+    Device,
+    Epochs,
+    First,
+    LearningRate,
+    Memory,
+    MemoryPerClass,
+    MethodName,
+    MethodOptions,
+    NetworkName,
+    Order,
+    Phases,
+    PresetName,
+    Processes,
+    Profile,
+    Resume,
+    RuleName,
+    RunOutput,
+    Seed,
+    Selection,
+    SpecFile,
+    Step,
+    Strict,
+    Tensorboard,
+    Threads,
+)
 from classgrow.errors import ClassgrowError
 
 if TYPE_CHECKING:
     from classgrow.engine.compiled import Compile
+    from classgrow.experiments.run import Outcome
     from classgrow.records.record import Record
     from classgrow.specs.spec import Spec
 
 OUTPUT = Path("runs")
 
 
+@dataclass(frozen=True)
+class HowToRun:
+    """All that the flags say of a run besides its settings: none of it changes what the run is."""
+
+    output: Path = OUTPUT
+    data_dir: Path | None = None
+    strict: bool = False
+    resume: bool = False
+    again: bool = False
+    device: str = "auto"
+    threads: int | None = None
+    processes: int | None = None
+    compile: Compile = "auto"
+    tensorboard: bool = False
+
+
 def run(
-    spec_file: Annotated[
-        Path | None, typer.Argument(metavar="SPEC.toml", help="Settings in a TOML file; flags override them.")
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="cifar100 (default), digits, mnist, ...")] = None,
-    method: Annotated[str | None, typer.Option(help="A name that `classgrow methods` lists; default fgp.")] = None,
-    rule: Annotated[str | None, typer.Option(help="The rule that answers; default: the method's own.")] = None,
-    network: Annotated[
-        str | None, typer.Option(help="small, resnet32, resnet18 or an installed one; default: the preset's.")
-    ] = None,
-    preset: Annotated[
-        str | None, typer.Option(help="digits, cifar or imagenet: network and recipe; default: by image size.")
-    ] = None,
-    memory: Annotated[int | None, typer.Option(help="Exemplars in total; default: the paper's.")] = None,
-    memory_per_class: Annotated[int | None, typer.Option(help="Exemplars of each class, instead of --memory.")] = None,
-    first: Annotated[int | None, typer.Option(help="Classes of the first phase.")] = None,
-    step: Annotated[int | None, typer.Option(help="Classes of every later phase.")] = None,
-    order: Annotated[str | None, typer.Option(help="0 to 4 (the published lists), natural, seed:N or a file.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Decides every random draw; default 1.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs of the first phase; the schedule scales with it.")] = None,
-    phases: Annotated[int | None, typer.Option(help="Stop after this many phases; more can follow later.")] = None,
-    classes: Annotated[int | None, typer.Option(help="Learn only the first so many classes of the order.")] = None,
-    profile: Annotated[str | None, typer.Option(help="official (each method's own epochs) or matched.")] = None,
-    selection: Annotated[str | None, typer.Option(help="Exemplars by herding (default), random or closest.")] = None,
-    lr: Annotated[float | None, typer.Option(help="First learning rate; later ones in proportion.")] = None,
-    options: Annotated[
-        list[str] | None,
-        typer.Option("--option", metavar="NAME=NUMBER", help="A number of the method's own, as strength=0.5."),
-    ] = None,
-    output: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = OUTPUT,
+    spec_file: SpecFile = None,
+    dataset: DatasetName = None,
+    method: MethodName = None,
+    rule: RuleName = None,
+    network: NetworkName = None,
+    preset: PresetName = None,
+    memory: Memory = None,
+    memory_per_class: MemoryPerClass = None,
+    first: First = None,
+    step: Step = None,
+    order: Order = None,
+    seed: Seed = None,
+    epochs: Epochs = None,
+    phases: Phases = None,
+    classes: Classes = None,
+    profile: Profile = None,
+    selection: Selection = None,
+    lr: LearningRate = None,
+    options: MethodOptions = None,
+    output: RunOutput = OUTPUT,
     data_dir: Data = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a folder of images with files that must be skipped.")
-    ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Start afresh where the run is recorded already; its record is removed.")
-    ] = False,
+    strict: Strict = False,
+    resume: Resume = False,
+    again: Again = False,
     device: Device = "auto",
     threads: Threads = None,
-    processes: Annotated[
-        int | None, typer.Option(min=1, help="Processes that share every batch, on this machine; default 1.")
-    ] = None,
-    compile: Annotated[str, typer.Option(help="auto (where it pays), on or off.")] = "auto",
+    processes: Processes = None,
+    compile: CompileWord = "auto",
     tensorboard: Tensorboard = False,
 ) -> None:
     """Run one experiment and record it. Every setting has the paper's value for the data set as its default."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a job early is as good as Ctrl-C
     settings = {
-        "dataset": dataset,
-        "method": method,
-        "rule": rule,
-        "network": network,
-        "preset": preset,
-        "memory": memory,
-        "memory_per_class": memory_per_class,
-        "first": first,
-        "step": step,
-        "order": order,
-        "seed": seed,
-        "epochs": epochs,
-        "phases": phases,
-        "classes": classes,
-        "profile": profile,
-        "selection": selection,
-        "lr": lr,
-        "options": read_options(options or []),
-    }
+        "dataset": dataset, "method": method, "rule": rule, "network": network, "preset": preset,
+        "memory": memory, "memory_per_class": memory_per_class, "first": first, "step": step, "order": order,
+        "seed": seed, "epochs": epochs, "phases": phases, "classes": classes, "profile": profile,
+        "selection": selection, "lr": lr, "options": read_options(options or []),
+    }  # fmt: skip
+    spec = read_spec(spec_file, settings)
+    how = HowToRun(
+        output=output, data_dir=data_dir, strict=strict, resume=resume, again=again, device=device, threads=threads,
+        processes=processes, compile=read_compile(compile), tensorboard=tensorboard,
+    )  # fmt: skip
+    run_here_or_in_several(spec, how)
+
+
+def run_here_or_in_several(spec: Spec, how: HowToRun) -> None:
+    """The run in this process, or the same command in as many as are asked for; Ctrl-C ends it with the way on."""
     from classgrow.engine.place import here
     from classgrow.experiments.launch import end_with_parent
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended early by a scheduler: the same as Ctrl-C
-    spec = read_spec(spec_file, settings)
-    wish, place = read_compile(compile), here()
-    go_on = resume_command(spec, output, data_dir, processes, device, strict, tensorboard)
+    place, processes = here(), how.processes
+    go_on = resume_command(spec, how)
     try:
         if processes is not None and processes > 1 and place.processes == 1:
-            start_several(processes, threads, go_on)
+            start_several(processes, how.threads, go_on)
             return
         if processes not in (None, place.processes):
             raise ClassgrowError(f"This is one of {place.processes} processes: leave out --processes {processes}.")
         end_with_parent()
-        carry_out(spec, output, data_dir, resume, again, strict, device, threads, tensorboard, wish)
+        carry_out(spec, how)
     except KeyboardInterrupt:
         if place.rank == 0:
             typer.echo(f"Stopped. Go on with: {go_on}", err=True)
@@ -141,56 +170,36 @@ def read_options(words: list[str]) -> dict[str, float] | None:
     return found or None
 
 
-def read_spec(spec_file: Path | None, settings: dict[str, Any]) -> Spec:
+def read_spec(spec_file: Path | None, settings: Mapping[str, object]) -> Spec:
     """The settings of the file, if any, under those of the flags."""
     from classgrow.specs.spec import Spec
 
     return Spec.from_options(settings) if spec_file is None else Spec.from_toml(spec_file, settings)
 
 
-def resume_command(
-    spec: Spec,
-    output: Path,
-    data_dir: Path | None,
-    processes: int | None = None,
-    device: str = "auto",
-    strict: bool = False,
-    tensorboard: bool = False,
-) -> str:
+def resume_command(spec: Spec, how: HowToRun) -> str:
     """What to type to go on with a stopped run."""
     from classgrow.specs.spec import command
 
     words = [command(spec)]
-    if output != OUTPUT:
-        words.append(f"--output {shlex.quote(str(output))}")
-    if data_dir is not None:
-        words.append(f"--data {shlex.quote(str(data_dir))}")
-    if processes is not None and processes > 1:
-        words.append(f"--processes {processes}")
-    if device != "auto":
-        words.append(f"--device {shlex.quote(device)}")
-    flags = {"--strict": strict, "--tensorboard": tensorboard, "--resume": True}
+    if how.output != OUTPUT:
+        words.append(f"--output {shlex.quote(str(how.output))}")
+    if how.data_dir is not None:
+        words.append(f"--data {shlex.quote(str(how.data_dir))}")
+    if how.processes is not None and how.processes > 1:
+        words.append(f"--processes {how.processes}")
+    if how.device != "auto":
+        words.append(f"--device {shlex.quote(how.device)}")
+    flags = {"--strict": how.strict, "--tensorboard": how.tensorboard, "--resume": True}
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
 
 
-def carry_out(
-    spec: Spec,
-    output: Path,
-    data_dir: Path | None,
-    resume: bool,
-    again: bool,
-    strict: bool,
-    device: str,
-    threads: int | None,
-    tensorboard: bool,
-    compile: Compile = "auto",
-) -> None:
+def carry_out(spec: Spec, how: HowToRun) -> None:
     """Run with a live bar; one line per phase, then the table. Of several processes only the first shows anything."""
     from rich.console import Console
 
     from classgrow.cli.live import LiveRun
-    from classgrow.cli.printing import console, print_table
-    from classgrow.cli.tables import run_table
+    from classgrow.cli.printing import console
     from classgrow.engine.place import here
     from classgrow.engine.runtime import decide
     from classgrow.experiments.run import run_spec
@@ -199,7 +208,7 @@ def carry_out(
     place = here()
     shows = place.rank == 0
     shown = console() if shows else Console(quiet=True)
-    with LiveRun(shown) as live, tensorboard_log(output if tensorboard and shows else None) as log:
+    with LiveRun(shown) as live, tensorboard_log(how.output if how.tensorboard and shows else None) as log:
 
         def after_phase(record: Record) -> None:
             live.after_phase(record)
@@ -207,19 +216,26 @@ def carry_out(
 
         outcome = run_spec(
             spec,
-            output,
-            data_dir,
-            resume=resume,
-            again=again,
-            strict=strict,
-            execution=decide(device, threads, processes=place.processes),
-            compile=compile,
+            how.output,
+            how.data_dir,
+            resume=how.resume,
+            again=how.again,
+            strict=how.strict,
+            execution=decide(how.device, how.threads, processes=place.processes),
+            compile=how.compile,
             progress=live,
             ready=live.ready,
             after_phase=after_phase,
         )
-    if not shows:
-        return
+    if shows:
+        show_outcome(outcome)
+
+
+def show_outcome(outcome: Outcome) -> None:
+    """The table of a run that has ended, or where to see one that was there already."""
+    from classgrow.cli.printing import print_table
+    from classgrow.cli.tables import run_table
+
     if outcome.already_finished:
         typer.echo(
             f"This run is already finished ({len(outcome.record.phases)} phases): "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -49,7 +49,7 @@ def show(
         typer.echo(f"Left out: {with_flags(problem)}", err=True)
 
 
-def as_json_values(folder: Path, record: Record) -> dict[str, Any]:
+def as_json_values(folder: Path, record: Record) -> dict[str, object]:
     """The record, and its summary by every rule (`summary`: by the method's own)."""
     from dataclasses import asdict
 

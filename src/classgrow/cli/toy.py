@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from classgrow.cli.flags import FlagCommand
 from classgrow.cli.options import Data
+
+if TYPE_CHECKING:
+    from classgrow.experiments.toys.simulation import Case
 
 toy = typer.Typer(no_args_is_help=True, help="The paper's small experiments and drawings.", rich_markup_mode=None)
 Output = Annotated[Path, typer.Option(help="Where pictures and numbers go.")]
@@ -49,7 +53,7 @@ def simulation(
     finish(output, "simulation", content, write_simulation(content, output))
 
 
-def simulation_cells(cases: Any, classes: int, head: str) -> tuple[str, str]:
+def simulation_cells(cases: Sequence[Case], classes: int, head: str) -> tuple[str, str]:
     from classgrow.report.toys import SETTING
 
     case = next(one for one in cases if (one.classes, one.head, one.eta) == (classes, head, SETTING))
@@ -118,7 +122,7 @@ def drawings(
     finish(output, "graph", content, write_drawings(content, output))
 
 
-def finish(output: Path, name: str, content: dict[str, Any], paths: list[Path]) -> None:
+def finish(output: Path, name: str, content: Mapping[str, object], paths: list[Path]) -> None:
     """Keep the numbers behind the pictures, and say where everything is."""
     numbers = output / f"{name}.json"
     numbers.write_text(json.dumps(content), encoding="utf-8")

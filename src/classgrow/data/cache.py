@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -127,7 +126,7 @@ def _pairs(values: list[list[str]]) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name, text in values)
 
 
-def write_manifest(folder: Path, index: np.ndarray, facts: dict[str, Any]) -> None:
+def write_manifest(folder: Path, index: np.ndarray, facts: dict[str, object]) -> None:
     """Make the cache complete: index first, then the manifest, each at once or not at all."""
     temporary = folder / f"{INDEX}.part"
     with temporary.open("wb") as file:

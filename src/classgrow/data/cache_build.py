@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -91,20 +91,40 @@ class Prepared:
     note: str = ""
 
 
+class Kept(NamedTuple):
+    """An image in the cache, as a line of the journal lists it."""
+
+    source: int
+    height: int
+    width: int
+    checksum: int
+    note: str
+
+
+class Skipped(NamedTuple):
+    """A file that is no image."""
+
+    source: int
+    reason: str
+
+
+Lines = tuple[list[Kept], list[Skipped]]
+
+
 @dataclass
 class Journal:
-    """What has been written so far: [source, height, width, checksum, note] per image; skipped files with reasons."""
+    """What has been written so far."""
 
-    images: list[list[Any]] = field(default_factory=list)
-    skipped: list[list[Any]] = field(default_factory=list)
+    images: list[Kept] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
     done: int = 0
     bytes: int = 0
 
-    def add(self, images: list[list[Any]], skipped: list[list[Any]]) -> None:
+    def add(self, images: list[Kept], skipped: list[Skipped]) -> None:
         self.images += images
         self.skipped += skipped
         self.done += len(images) + len(skipped)
-        self.bytes += sum(3 * height * width for _, height, width, *_ in images)
+        self.bytes += sum(3 * image.height * image.width for image in images)
 
 
 @dataclass(frozen=True)
@@ -154,14 +174,15 @@ class Build:
         prepared = ahead(shared_pool(), self._prepare, numbers, 8 * thread_count())
         with (self.folder / JOURNAL).open("a", encoding="ascii") as lines:
             for chunk in _chunks(prepared, CHUNK):
-                images: list[list[Any]] = []
-                skipped: list[list[Any]] = []
+                images: list[Kept] = []
+                skipped: list[Skipped] = []
                 for one in chunk:
                     if one.pixels is None:
-                        skipped.append([one.source, one.note])
+                        skipped.append(Skipped(one.source, one.note))
                     else:
                         file.write(one.pixels.data)
-                        images.append([one.source, *one.pixels.shape[:2], one.checksum, one.note])
+                        height, width = one.pixels.shape[:2]
+                        images.append(Kept(one.source, height, width, one.checksum, one.note))
                 file.flush()
                 lines.write(json.dumps([images, skipped]) + "\n")
                 lines.flush()
@@ -200,11 +221,11 @@ class Build:
         if not journal.images:
             raise ClassgrowError(
                 f"None of the {len(self.sources)} files of {self.title} is an image "
-                f"({self.sources[0].name}: {journal.skipped[0][1]}): check the folder."
+                f"({self.sources[0].name}: {journal.skipped[0].reason}): check the folder."
             )
         index = np.zeros(len(journal.images), RECORD)
-        for field_name, column in (("source", 0), ("height", 1), ("width", 2), ("checksum", 3)):
-            index[field_name] = [image[column] for image in journal.images]
+        for column in ("source", "height", "width", "checksum"):
+            index[column] = [getattr(image, column) for image in journal.images]
         sizes = 3 * index["height"].astype(np.int64) * index["width"]
         index["offset"] = np.cumsum(sizes) - sizes
         facts = {
@@ -214,22 +235,24 @@ class Build:
             "short_side": SHORT_SIDE,
             "decoder": decoder_name(),
             "skipped": [[self.sources[number].name, reason] for number, reason in journal.skipped],
-            "notes": [[self.sources[image[0]].name, image[4]] for image in journal.images if image[4]],
+            "notes": [[self.sources[image.source].name, image.note] for image in journal.images if image.note],
         }
         write_manifest(self.folder, index, facts)
         (self.folder / JOURNAL).unlink()
 
 
-def _intact(line: bytes, pixels: BinaryIO, first: int) -> tuple[list[list[Any]], list[list[Any]]] | None:
+def _intact(line: bytes, pixels: BinaryIO, first: int) -> Lines | None:
     """A line of the journal, if it is whole, comes next and its pixels have their checksums."""
     try:
-        images, skipped = json.loads(line)
-        numbers = sorted(entry[0] for entry in images + skipped)
+        kept, left_out = json.loads(line)
+        images, skipped = [Kept(*entry) for entry in kept], [Skipped(*entry) for entry in left_out]
+        numbers = sorted([image.source for image in images] + [one.source for one in skipped])
         if not line.endswith(b"\n") or numbers != list(range(first, first + len(numbers))):
             return None
-        for _, height, width, checksum, _ in images:
-            content = pixels.read(3 * height * width)
-            if len(content) != 3 * height * width or zlib.crc32(content) != checksum:
+        for image in images:
+            size = 3 * image.height * image.width
+            content = pixels.read(size)
+            if len(content) != size or zlib.crc32(content) != image.checksum:
                 return None
     except (ValueError, TypeError, IndexError):
         return None

@@ -47,7 +47,7 @@ def load_cifar100(data_dir: Path) -> Dataset:
 class RestrictedUnpickler(pickle.Unpickler):
     """Builds containers, strings, numbers and numpy arrays; refuses to look up anything else."""
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         if (module, name) not in ALLOWED:
             raise pickle.UnpicklingError(f"{module}.{name} is not allowed in a CIFAR-100 file")
         if name == "_reconstruct":  # the files name the module as numpy did before 2.0

@@ -48,7 +48,8 @@ def random_boxes(numbers: Tensor, heights: np.ndarray, widths: np.ndarray) -> np
 
 def _place(drawn: np.ndarray, room: np.ndarray) -> np.ndarray:
     """A whole number from 0 to `room`, each as likely."""
-    return np.minimum((drawn * (room + 1)).astype(np.int64), room)
+    place: np.ndarray = np.minimum((drawn * (room + 1)).astype(np.int64), room)
+    return place
 
 
 def _centred_boxes(heights: np.ndarray, widths: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import io
 from dataclasses import dataclass, replace
 
 import numpy as np
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from classgrow.data.crops import resized, size_with_short_side
 from classgrow.data.images import plain_image
@@ -114,6 +114,6 @@ def _notes(image: Image.Image) -> list[str]:
 
 
 def _reason(problem: Exception) -> str:
-    if isinstance(problem, Image.UnidentifiedImageError):
+    if isinstance(problem, UnidentifiedImageError):
         return "not an image"
     return (str(problem).splitlines() or [type(problem).__name__])[0]

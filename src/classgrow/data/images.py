@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,9 +14,12 @@ from classgrow.data.opening import open_image
 from classgrow.errors import ClassgrowError
 
 Size = tuple[int, int]  # height, width
+OneImage = np.ndarray | Tensor | Image.Image | str | Path
+ImagesLike = np.ndarray | Tensor | Iterable[OneImage]
+"""What users may call images: an array (N, H, W, C) or (N, H, W), or any collection of images, arrays and paths."""
 
 
-def as_images(images: Any, size: Size | None = None) -> Tensor:
+def as_images(images: ImagesLike, size: Size | None = None) -> Tensor:
     """All of `images` as one uint8 tensor (N, H, W, C), C being 1 or 3.
 
     Takes uint8 numpy arrays or torch tensors, (N, H, W, C) or (N, H, W), which share their memory with the
@@ -81,7 +83,7 @@ def _shareable(images: np.ndarray) -> np.ndarray:
     return images if images.flags.writeable and images.flags.c_contiguous else np.array(images, order="C")
 
 
-def _decoded(images: Sequence[Any], size: Size | None) -> Tensor:
+def _decoded(images: Sequence[object], size: Size | None) -> Tensor:
     """Fills the result image by image, so that no second copy of all the pixels is ever held."""
     out: np.ndarray | None = None
     for place, given in enumerate(images):
@@ -99,7 +101,7 @@ def _decoded(images: Sequence[Any], size: Size | None) -> Tensor:
     return torch.from_numpy(out)
 
 
-def _opened(given: Any, place: int) -> Image.Image:
+def _opened(given: object, place: int) -> Image.Image:
     """One upright image of mode "L" or "RGB"."""
     if isinstance(given, Image.Image):
         return plain_image(given, f"Image {place}")

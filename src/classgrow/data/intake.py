@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 from PIL import Image
 from torch import Tensor
 
-from classgrow.data.images import as_images
+from classgrow.data.images import ImagesLike, OneImage, as_images
 from classgrow.errors import ClassgrowError
 from classgrow.inputs import Inputs, Shape, kept_side
 
 Name = str | int
 
 
-def first_shape(images: Any) -> Shape:
+def first_shape(images: ImagesLike) -> Shape:
     """Height, width and channels of the first of them, by which the others are made fit."""
     first = as_images(images[:1] if _is_list(images) and len(images) else images)
     height, width, channels = (int(number) for number in first.shape[1:])
     return height, width, channels
 
 
-def listed(images: Any) -> Any:
+def listed(images: ImagesLike) -> ImagesLike:
     """Arrays as they are; a pandas column, a generator or any other collection as a list; equal arrays stacked."""
     if isinstance(images, np.ndarray | Tensor | str | Path | Image.Image):
         return images
@@ -51,7 +51,7 @@ def picture_of(array: np.ndarray | Tensor) -> Image.Image:
     return Image.fromarray(values[:, :, 0] if values.ndim == 3 and values.shape[2] == 1 else values)
 
 
-def sized(images: Any, inputs: Inputs) -> Tensor:
+def sized(images: ImagesLike, inputs: Inputs) -> Tensor:
     """Pixels at the size in which images are kept. Arrays must have it already, unless they are large photos."""
     side = kept_side(inputs)
     pixels = as_images(images, (side, side) if _is_list(images) or inputs.crop == "resized" else None)
@@ -80,5 +80,5 @@ def names_for(labels: Iterable[Name], images: int) -> list[Name]:
     return values
 
 
-def _is_list(images: Any) -> bool:
+def _is_list(images: ImagesLike) -> TypeGuard[Sequence[OneImage]]:
     return isinstance(images, list | tuple)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from classgrow.data.crops import random_boxes, random_views
-from classgrow.data.images import as_images
+from classgrow.data.images import ImagesLike, as_images
 from classgrow.errors import ClassgrowError
 
 
@@ -158,7 +158,12 @@ class LabelledImages:
             )
 
     @classmethod
-    def from_arrays(cls, images: Any, labels: Any, classes: Sequence[ClassLabel | str] | None = None) -> LabelledImages:
+    def from_arrays(
+        cls,
+        images: ImagesLike,
+        labels: np.ndarray | Tensor | Sequence[int],
+        classes: Sequence[ClassLabel | str] | None = None,
+    ) -> LabelledImages:
         """A view of all of `images` (whatever `as_images` takes) with integer `labels`.
 
         Classes may be given as labels or plain names; left out, they are "0", "1", ... up to the largest label.

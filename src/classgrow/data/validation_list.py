@@ -16,7 +16,6 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from classgrow.data.folder import Listing, looks_like_image, source_of
 from classgrow.errors import ClassgrowError
@@ -126,11 +125,11 @@ def _kit_numbers(folder: Path) -> dict[int, str]:
 
 def _from_matlab(path: Path) -> dict[int, str]:
     try:
-        from scipy.io import loadmat  # type: ignore[import-untyped]
+        from scipy.io import loadmat
     except ImportError as problem:
         raise ClassgrowError(f"{path} needs scipy to be read: pip install scipy, or give map_clsloc.txt.") from problem
     try:
-        synsets: Any = loadmat(path, squeeze_me=True)["synsets"]
+        synsets = loadmat(path, squeeze_me=True)["synsets"]
         return {int(row["ILSVRC2012_ID"]): str(row["WNID"]) for row in synsets if int(row["num_children"]) == 0}
     except Exception as problem:  # scipy fails in many ways on broken files
         raise ClassgrowError(

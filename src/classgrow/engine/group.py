@@ -15,13 +15,16 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor, distributed
 
 from classgrow.engine.place import Place, here, timeout_seconds
 from classgrow.errors import ClassgrowError, LostProcessError, ReportedElsewhereError
+
+if TYPE_CHECKING:
+    from torch.distributed.distributed_c10d import Store
 
 T = TypeVar("T")
 Tensors = dict[str, Tensor]
@@ -39,7 +42,7 @@ SIGNS = ("gloo", "nccl", "connection", "timed out", "timeout", "broken pipe", "s
 class Group:
     """`count` processes of which this is number `rank`. Every method is called by all of them, in the same order."""
 
-    def __init__(self, place: Place | None = None, store: distributed.Store | None = None) -> None:
+    def __init__(self, place: Place | None = None, store: Store | None = None) -> None:
         self.place = place or Place()
         self.rank, self.count = self.place.rank, self.place.processes
         self._store = store
@@ -70,17 +73,17 @@ class Group:
         """What the first process makes, sent to all. An error a user can fix ends them all and is reported once."""
         if self.count == 1:
             return make()
-        made, problem = None, None
+        answer: tuple[T] | str = ""
         if self.is_first:
             try:
-                made = make()
+                answer = (make(),)
             except ClassgrowError as error:
-                self._broadcast((None, str(error)))
+                self._broadcast(str(error))
                 raise
-        made, problem = self._broadcast((made, problem))
-        if problem is not None:
-            raise ReportedElsewhereError(problem)
-        return made  # type: ignore[return-value]
+        answer = self._broadcast(answer)
+        if isinstance(answer, str):
+            raise ReportedElsewhereError(answer)
+        return answer[0]
 
     def agreed(self, value: str, what: str) -> None:
         """All processes must hold the same `value`; where one differs, all end, and the first says which."""
@@ -143,10 +146,9 @@ class Group:
     # --- details -----------------------------------------------------------------------------------------------------
 
     def _broadcast(self, value: T) -> T:
-        box: list[Any] = [value if self.is_first else None]
+        box = [value]  # the others' own is replaced
         distributed.broadcast_object_list(box, 0, device=torch.device("cpu"))
-        received: T = box[0]
-        return received
+        return box[0]
 
     def _key(self, word: str, rank: int) -> str:
         return f"{word}/{self._preparations}/{rank}"
@@ -190,22 +192,22 @@ class Group:
 
 def answered(ask: Callable[[], T]) -> T:
     """What the store answers. It never answers when the process that holds it is stopped."""
-    answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[tuple[T] | RuntimeError] = queue.SimpleQueue()
 
     def put() -> None:
         try:
-            answers.put((ask(), None))
+            answers.put((ask(),))
         except RuntimeError as error:
-            answers.put((None, error))
+            answers.put(error)
 
     threading.Thread(target=put, daemon=True).start()
     try:
-        answer, error = answers.get(timeout=timeout_seconds())
+        answer = answers.get(timeout=timeout_seconds())
     except queue.Empty:
         raise lost_process() from None
-    if error is not None:
-        raise error
-    return answer  # type: ignore[return-value]
+    if isinstance(answer, RuntimeError):
+        raise answer
+    return answer[0]
 
 
 def outline(value: Tensor) -> tuple[torch.dtype, tuple[int, ...], bytes]:
@@ -240,19 +242,20 @@ def join(processes: int, device: str = "cpu") -> Group:
     return _joined
 
 
-def _connected(place: Place, device: str) -> distributed.Store:
+def _connected(place: Place, device: str) -> Store:
+    from torch.distributed.distributed_c10d import PrefixStore
     from torch.distributed.rendezvous import rendezvous
 
     limit = timedelta(seconds=timeout_seconds())
     store, rank, processes = next(rendezvous("env://", timeout=max(limit, timedelta(seconds=JOIN_SECONDS))))
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")  # torchrun keeps its store when it starts us again
-    store = distributed.PrefixStore(f"attempt {attempt}", store)
+    store = PrefixStore(f"attempt {attempt}", store)
     backend = "gloo"
     if device == "cuda":
         backend = "cpu:gloo,cuda:nccl"  # values travel by gloo, gradients by nccl
         torch.cuda.set_device(place.local_rank)
     distributed.init_process_group(
-        backend, store=distributed.PrefixStore("group", store), rank=rank, world_size=processes, timeout=limit
+        backend, store=PrefixStore("group", store), rank=rank, world_size=processes, timeout=limit
     )
     return store
 

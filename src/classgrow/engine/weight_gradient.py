@@ -11,6 +11,7 @@ import hashlib
 import platform
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -93,10 +94,12 @@ class OwnWeightGradients(CustomGraphPass):
 def fits(node: Node) -> bool:
     """Whether a convolution's backward pass is of the kind the kernel knows."""
     gradient, images, weights = (part.meta["val"] for part in node.args[:3] if isinstance(part, Node))
-    stride, padding, dilation, transposed, _, groups, wanted = node.args[4:]
+    rest = (list(part) if isinstance(part, Sequence) else part for part in node.args[4:])
+    stride, padding, dilation, transposed, _, groups, wanted = rest
     return (
-        (list(stride), list(padding), list(dilation), transposed, groups) == ([1, 1], [1, 1], [1, 1], False, 1)  # type: ignore[arg-type]
-        and list(wanted)[1:] == [True, False]  # type: ignore[arg-type]
+        (stride, padding, dilation, transposed, groups) == ([1, 1], [1, 1], [1, 1], False, 1)
+        and isinstance(wanted, list)
+        and wanted[1:] == [True, False]
         and tuple(weights.shape[2:]) == (3, 3)
         and weights.shape[0] % 16 == 0
         and weights.shape[1] % 4 == 0
@@ -114,6 +117,8 @@ def take_over(graph: Graph, node: Node) -> None:
             ours.meta.update(result.meta)
             result.replace_all_uses_with(ours)
             graph.erase_node(result)
-    node.args = (*node.args[:-1], [node.args[-1][0], False, False])  # type: ignore[index]
+    wanted = node.args[-1]
+    assert isinstance(wanted, Sequence)
+    node.args = (*node.args[:-1], [wanted[0], False, False])
     if not node.users:
         graph.erase_node(node)

@@ -22,7 +22,7 @@ from classgrow.experiments.outline import Outline
 from classgrow.methods import build_method
 from classgrow.networks.catalogue import build_backbone
 from classgrow.networks.fused import for_evaluation
-from classgrow.networks.network import Network
+from classgrow.networks.network import Network, channels_last, feature_count
 from classgrow.presets import PRESETS, PresetName
 from classgrow.progress import Silent
 from classgrow.recipes import Schedule
@@ -52,14 +52,14 @@ def step_seconds(preset: PresetName) -> float:
     data = LabelledImages.from_arrays(images, torch.arange(batch) % 20, [str(label) for label in range(20)])
     with seeded(1, "speed"):
         backbone = build_backbone(setup.network, channels, method.last_relu)
-        network = Network(backbone, method.head.build(int(backbone.features)))  # type: ignore[arg-type]
+        network = Network(backbone, method.head.build(feature_count(backbone)))
         network.head.grow(10)
         teacher = for_evaluation(frozen_copy(network))
         network.head.grow(10)
     runtime = Runtime(decide())
     training = Training(
-        network=network.to(runtime.device, memory_format=torch.channels_last),  # type: ignore[call-overload]
-        teacher=teacher.to(runtime.device, memory_format=torch.channels_last),  # type: ignore[call-overload]
+        network=channels_last(network.to(runtime.device)),
+        teacher=channels_last(teacher.to(runtime.device)),
         data=data,
         objective=method.objectives[0],
         schedule=Schedule(1, 0.01, (), 1.0),

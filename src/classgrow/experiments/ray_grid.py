@@ -19,6 +19,8 @@ from classgrow.errors import ClassgrowError
 from classgrow.experiments.worker import Event, Job, work
 
 CONNECT_SECONDS = 10.0
+Remote = Any
+"""What Ray makes of a class or a call: it has no types."""
 
 
 class Mailbox:
@@ -35,7 +37,7 @@ class Mailbox:
         return lines
 
 
-def carry_out(line: str, mailbox: Any) -> str:
+def carry_out(line: str, mailbox: Remote) -> str:
     """The task: work off a job. If its process dies, Ray starts it again and it goes on from its checkpoint."""
     job = Job.from_line(line)
     os.environ["OMP_NUM_THREADS"] = str(job.threads or 1)
@@ -91,7 +93,7 @@ class RayCrew:
     def __init__(self, address: str, threads: int = 1, restarts: int = 3) -> None:
         self.address, self.threads, self.restarts = address, threads, restarts
         self.ray = import_ray()
-        self.tasks: dict[Any, str] = {}
+        self.tasks: dict[Remote, str] = {}
 
     def __enter__(self) -> Self:
         self._ours = connect(self.address)
@@ -144,7 +146,7 @@ class RayCrew:
                 "The Ray cluster stopped answering; what was recorded is not lost: the same command goes on."
             ) from error
 
-    def _end(self, task: Any) -> Event:
+    def _end(self, task: Remote) -> Event:
         run = self.tasks.pop(task)
         try:
             return Event(**json.loads(self.ray.get(task)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from classgrow.records.summary import summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from torch.utils.tensorboard import SummaryWriter
 
 FOLDER = "tensorboard"
 """Below the output folder of runs: each run has a folder of its own there, named by method and identity."""
 
 
-def summary_writer() -> Any:
+def summary_writer() -> type[SummaryWriter]:
     """TensorBoard's writer, or a ClassgrowError with the way to get it."""
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -36,7 +37,7 @@ class TensorboardLog:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._make = summary_writer()
-        self._writer: Any = None
+        self._writer: SummaryWriter | None = None
 
     def __enter__(self) -> Self:
         return self

@@ -13,13 +13,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Literal, TextIO
 
 from classgrow.checkpoint import write_atomically
 from classgrow.engine.runtime import decide
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.lock import BusyError, only_one
-from classgrow.experiments.run import Outcome, Run, now, run_spec
+from classgrow.experiments.run import Outcome, Run, run_spec
+from classgrow.experiments.start import now
 from classgrow.experiments.tensorboard import tensorboard_log
 from classgrow.progress import Silent
 from classgrow.records.folder import FAILURE_FILE, run_dir
@@ -65,7 +66,7 @@ class Job:
         return run_dir(self.output, self.run)
 
     def line(self) -> str:
-        values: dict[str, Any] = {**self.__dict__, "spec": self.spec.to_json(), "output": str(self.output)}
+        values: dict[str, object] = {**self.__dict__, "spec": self.spec.to_json(), "output": str(self.output)}
         values["data_dir"] = None if self.data_dir is None else str(self.data_dir)
         return json.dumps(values)
 
@@ -167,7 +168,7 @@ def record_failure(job: Job, text: str, detail: str) -> None:
                     write_record(record.model_copy(update={"status": "failed", "error": text}), path)
 
 
-def journal(job: Job, event: str, **more: Any) -> None:
+def journal(job: Job, event: str, **more: object) -> None:
     """One line more in the grid's journal; short lines appended by several processes stay whole."""
     line = json.dumps({"time": now(), "process": os.getpid(), "run": job.run, "event": event, **more})
     with suppress(OSError), (job.output / JOURNAL_FILE).open("a", encoding="utf-8") as file:

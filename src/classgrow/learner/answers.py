@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from types import SimpleNamespace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -85,7 +84,7 @@ def checked(rule: Rule, one: Outputs, state: State) -> Tensor:
 
 def some(one: Outputs, chosen: Tensor) -> Outputs:
     """The outputs of some of the images; class embeddings belong to all."""
-    rows: dict[str, Any] = {
+    rows: dict[str, Tensor] = {
         field.name: value[chosen]
         for field in fields(one)
         if field.name != "embeddings" and (value := getattr(one, field.name)) is not None

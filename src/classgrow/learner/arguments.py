@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import inspect
-from typing import TYPE_CHECKING, Any, get_args
+from types import UnionType
+from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 import torch
 from torch import nn
 
 from classgrow.data.catalogue import DATASETS
+from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError, nearest_name
 from classgrow.inputs import Inputs
 from classgrow.method import Method, check_rule
@@ -18,15 +20,38 @@ from classgrow.parts.rule_catalogue import build_rule
 from classgrow.parts.rules import Rule
 from classgrow.parts.selection import SELECTIONS
 from classgrow.presets import checked_preset
+from classgrow.progress import Progress
 from classgrow.recipes import Profile, Recipe
 
 if TYPE_CHECKING:
     from classgrow.learner.learner import Learner
 
-COUNTS = ("memory", "memory_per_class", "total_classes", "epochs")
+Count = Literal["memory", "memory_per_class", "total_classes", "epochs"]
+COUNTS: tuple[Count, ...] = get_args(Count)
 
 
-def check_arguments(given: dict[str, Any]) -> None:
+class Arguments(TypedDict):
+    """What `Learner` is given, by name."""
+
+    method: str | Method
+    memory: int | None
+    memory_per_class: int | None
+    network: str | nn.Module | None
+    preset: str | None
+    dataset: str | None
+    rule: str | Rule | None
+    recipe: Recipe | None
+    inputs: Inputs | None
+    total_classes: int | None
+    seed: int
+    epochs: int | None
+    profile: Profile
+    selection: str | None
+    execution: Execution | None
+    progress: Progress | None
+
+
+def check_arguments(given: Arguments) -> None:
     """Refuses the first argument of a learner that cannot be, or that contradicts another."""
     for name in COUNTS:
         _check_count(name, given[name])
@@ -103,6 +128,6 @@ def _check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
         raise ClassgrowError(f"`{name}` = {value!r} does not fit: choose one of {', '.join(known)}.{hint}")
 
 
-def _check_type(name: str, value: object, wanted: Any, words: str) -> None:
+def _check_type(name: str, value: object, wanted: type | UnionType, words: str) -> None:
     if not isinstance(value, wanted):
         raise ClassgrowError(f"`{name}` cannot be a {type(value).__name__}: give {words}.")

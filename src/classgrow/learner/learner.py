@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, Self, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import nn
 
+from classgrow.data.images import ImagesLike
 from classgrow.data.intake import Name, first_shape, listed, names_for, sized
 from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError, nearest_name
 from classgrow.inputs import Inputs
 from classgrow.learner.answers import Evaluation, forget_class, probabilities
-from classgrow.learner.arguments import check_arguments, parameters_of
+from classgrow.learner.arguments import Arguments, check_arguments, parameters_of
 from classgrow.learner.phased import PhaseLearner
 from classgrow.learner.terminal import default_progress
 from classgrow.method import Method
@@ -64,13 +65,13 @@ class Learner(PhaseLearner):
         progress: Progress | None = None,
     ) -> None:
         everything = locals()
-        given = {name: everything[name] for name in parameters_of(Learner)}
+        given = cast(Arguments, {name: everything[name] for name in parameters_of(Learner)})
         check_arguments(given)
         super().__init__(given, execution, progress or default_progress())
 
     # --- what users call -------------------------------------------------------------------------------------------
 
-    def learn(self, images: Any, labels: Iterable[Name]) -> Self:
+    def learn(self, images: ImagesLike, labels: Iterable[Name]) -> Self:
         """Learn from labelled images: new classes by their names, and more images of classes already known.
 
         Images of known classes are learned with the exemplars at hand and compete with them for a place in memory.
@@ -90,17 +91,17 @@ class Learner(PhaseLearner):
         self.integer_names = integers
         return self
 
-    def partial_fit(self, images: Any, labels: Iterable[Name]) -> Self:
+    def partial_fit(self, images: ImagesLike, labels: Iterable[Name]) -> Self:
         """The same as `learn`, under the name that users of scikit-learn look for."""
         return self.learn(images, labels)
 
     @overload
-    def predict(self, images: Any) -> list[Name]: ...
+    def predict(self, images: ImagesLike) -> list[Name]: ...
 
     @overload
-    def predict(self, images: Any, top: int) -> list[Ranking]: ...
+    def predict(self, images: ImagesLike, top: int) -> list[Ranking]: ...
 
-    def predict(self, images: Any, top: int | None = None) -> list[Name] | list[Ranking]:
+    def predict(self, images: ImagesLike, top: int | None = None) -> list[Name] | list[Ranking]:
         """The name of each image's class; with `top`, for each image that many classes with their probabilities."""
         classes = self.classes
         if top is None:
@@ -111,11 +112,11 @@ class Learner(PhaseLearner):
         best = np.argsort(-found, axis=1, kind="stable")[:, :top]
         return [[(classes[n], float(row[n])) for n in order] for row, order in zip(found, best.tolist(), strict=True)]
 
-    def scores(self, images: Any) -> npt.NDArray[np.float32]:
+    def scores(self, images: ImagesLike) -> npt.NDArray[np.float32]:
         """(images, classes) by the method's own rule, larger is better; columns are in the order of `classes`."""
         return self._scores(self._unlabelled(images)).numpy()
 
-    def predict_proba(self, images: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, images: ImagesLike) -> npt.NDArray[np.float64]:
         """Calibrated probabilities (images, classes); columns are in the order of `classes`."""
         scores, rule = self._scores(self._unlabelled(images)), self.method.rule
         if rule.name not in self._temperatures:
@@ -123,7 +124,7 @@ class Learner(PhaseLearner):
                 self._temperatures[rule.name] = self._answers().temperature(rule)
         return probabilities(scores, self._temperatures[rule.name]).numpy()
 
-    def evaluate(self, images: Any, labels: Iterable[Name]) -> Evaluation:
+    def evaluate(self, images: ImagesLike, labels: Iterable[Name]) -> Evaluation:
         """Accuracy on labelled images of known classes."""
         data = self._unlabelled(images)
         names = names_for(labels, len(data))
@@ -142,7 +143,7 @@ class Learner(PhaseLearner):
             by_rule={name: float(hits.mean()) for name, hits in right.items()},
         )
 
-    def score(self, images: Any, labels: Iterable[Name]) -> float:
+    def score(self, images: ImagesLike, labels: Iterable[Name]) -> float:
         """The share of images whose class is predicted correctly."""
         return self.evaluate(images, labels).accuracy
 
@@ -168,11 +169,11 @@ class Learner(PhaseLearner):
         return [int(name) for name in names] if self.integer_names else list(names)
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
+    def classes_(self) -> npt.NDArray[np.str_] | npt.NDArray[np.int64]:
         """The same as an array, under the name that users of scikit-learn look for."""
         return np.array(self.classes)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """The arguments it was made with."""
         return dict(self._given)
 
@@ -214,7 +215,7 @@ class Learner(PhaseLearner):
 
     # --- details ---------------------------------------------------------------------------------------------------
 
-    def _unlabelled(self, images: Any) -> LabelledImages:
+    def _unlabelled(self, images: ImagesLike) -> LabelledImages:
         classes = self.state.classes
         pixels = sized(listed(images), self.inputs)
         nothing = torch.zeros(len(pixels), dtype=torch.long)

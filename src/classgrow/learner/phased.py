@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -13,15 +13,16 @@ from classgrow.data.labelled import LabelledImages
 from classgrow.engine.runtime import Execution, Runtime
 from classgrow.errors import ClassgrowError
 from classgrow.inputs import Inputs, Shape
+from classgrow.json_values import JsonDict
 from classgrow.learner.answers import Answers
-from classgrow.learner.arguments import own_backbone, rule_of
+from classgrow.learner.arguments import Arguments, own_backbone, rule_of
 from classgrow.learner.fitting import fit_rules
-from classgrow.learner.phases import PhaseRun, Saved, begin_phase, save_point
+from classgrow.learner.phases import PhaseRun, Saved, begin_phase, save_point, saved_phase
 from classgrow.memory import Budget, Memory
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.networks.catalogue import build_backbone
-from classgrow.networks.network import Network
+from classgrow.networks.network import Network, channels_last, feature_count
 from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress
 from classgrow.recipes import Recipe
@@ -34,10 +35,27 @@ MEMORY = 2000
 """Exemplars kept unless said otherwise: the paper's."""
 
 
+class Settings(TypedDict):
+    """What a learner has settled; a method or network that is not a name is None."""
+
+    method: str | None
+    network: str | None
+    preset: str
+    rule: str
+    memory: int | None
+    memory_per_class: int | None
+    selection: str | None
+    total_classes: int | None
+    seed: int
+    integer_names: bool
+    recipe: Recipe
+    inputs: Inputs
+
+
 class PhaseLearner:
     """Runs a method over phases of labelled images. `given`: the arguments of `Learner`, checked."""
 
-    def __init__(self, given: dict[str, Any], execution: Execution | None, progress: Progress) -> None:
+    def __init__(self, given: Arguments, execution: Execution | None, progress: Progress) -> None:
         self._given = given
         self.seed: int = given["seed"]
         self.total_classes: int | None = given["total_classes"]
@@ -74,8 +92,8 @@ class PhaseLearner:
         """How images enter the network."""
         return self.setup.inputs
 
-    def config(self) -> dict[str, Any]:
-        """Its settings once something was learned; a method or network that is not a name is None."""
+    def config(self) -> Settings:
+        """Its settings once something was learned."""
         given = self._given
         network = given["network"] or self.setup.network
         return {
@@ -86,7 +104,11 @@ class PhaseLearner:
             "memory": self.state.memory.budget.total,
             "memory_per_class": given["memory_per_class"],
             "selection": given["selection"],
-            **{name: getattr(self, name) for name in ("total_classes", "seed", "integer_names", "recipe", "inputs")},
+            "total_classes": self.total_classes,
+            "seed": self.seed,
+            "integer_names": self.integer_names,
+            "recipe": self.recipe,
+            "inputs": self.inputs,
         }
 
     # --- one phase -------------------------------------------------------------------------------------------------
@@ -114,13 +136,13 @@ class PhaseLearner:
     def resume_phase(self, data: LabelledImages, checkpoint: CheckpointFile | None, saved: Saved) -> PhaseLog:
         """Go on where a checkpoint of this phase was made."""
         self.restore(data.shape, *saved)
-        plain = saved[1]
+        plain = saved_phase(saved[1])
         with self.runtime.active():
             return self._phase_run(data, PhaseLog(**plain["log"]), checkpoint).go(plain["step"], save_point(saved))
 
-    def restore(self, shape: Shape, tensors: dict[str, Tensor], plain: dict[str, Any]) -> None:
+    def restore(self, shape: Shape, tensors: dict[str, Tensor], plain: JsonDict) -> None:
         """Take over the state in a checkpoint."""
-        self.prepare(shape).unpack(tensors, plain["state"])
+        self.prepare(shape).unpack(tensors, saved_phase(plain)["state"])
         self._temperatures = {}
 
     def refit_rules(self) -> None:
@@ -152,8 +174,8 @@ class PhaseLearner:
                 if isinstance(given["network"], nn.Module)
                 else build_backbone(self.setup.network, shape[2], self.method.last_relu)
             )
-            network = Network(backbone, self.method.head.build(int(backbone.features)))  # type: ignore[arg-type]
-        network = network.to(self.runtime.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+            network = Network(backbone, self.method.head.build(feature_count(backbone)))
+        network = channels_last(network.to(self.runtime.device))
         self._state = State(network, Memory(self._budget()), frozen_copy(network), self.total_classes)
         self._state.fitted_to = digest(network.backbone)
         return self._state
@@ -206,5 +228,5 @@ class PhaseLearner:
             return torch.cat([slice_[rule] for slice_ in self._answers().scores(data)]).cpu()
 
 
-def _name(given: Any) -> str | None:
+def _name(given: object) -> str | None:
     return given if isinstance(given, str) else None

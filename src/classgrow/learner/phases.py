@@ -3,20 +3,49 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import TypedDict, cast
 
 import torch
 
 from classgrow.checkpoint import CheckpointFile
 from classgrow.data.labelled import LabelledImages
 from classgrow.errors import ClassgrowError
+from classgrow.json_values import JsonDict
 from classgrow.learner.fitting import fit_rules
 from classgrow.method import Method
-from classgrow.state import State, Tensors, within
+from classgrow.state import SavedState, State, Tensors, within
 from classgrow.steps.phase import Phase, PhaseLog, SavePoint
 
-Saved = tuple[Tensors, dict[str, Any]]
+Saved = tuple[Tensors, JsonDict]
 """A checkpoint: tensors and plain values."""
+
+
+class SavedLog(TypedDict):
+    """A `PhaseLog` so far."""
+
+    training_images: int
+    loss: float | None
+    images: int
+    train_seconds: float
+    remember_seconds: float
+    notes: list[str]
+
+
+class SavedPhase(TypedDict):
+    """The plain values of a checkpoint: it is of this `phase`, before this `step`, or within it where it has a
+    `point`."""
+
+    phase: int
+    step: int
+    point: JsonDict | None
+    log: SavedLog
+    state: SavedState
+
+
+def saved_phase(plain: JsonDict) -> SavedPhase:
+    """What `PhaseRun` wrote: the checkpoint's checksum vouches for it."""
+    return cast(SavedPhase, plain)
 
 
 def begin_phase(state: State, method: Method, data: LabelledImages) -> None:
@@ -56,7 +85,7 @@ class PhaseRun:
                 self.phase,
                 step=number,
                 resume=point if number == start else None,
-                save=lambda point, number=number: self._save_if_due(number, point),  # type: ignore[misc]
+                save=partial(self._save_if_due, number),
                 fresh=None,
             )
             self.method.steps[number].run(self.state, own)
@@ -84,7 +113,8 @@ class PhaseRun:
                 self.state.unpack(tensors, plain)
 
     def _save_if_due(self, step: int, point: SavePoint) -> None:
-        if self.checkpoint is not None and self.checkpoint.due(point.plain.get("epoch")):
+        epoch = point.plain.get("epoch")
+        if self.checkpoint is not None and self.checkpoint.due(epoch if isinstance(epoch, int) else None):
             self._save(step, point)
 
     def _save(self, step: int, point: SavePoint | None) -> None:
@@ -93,11 +123,19 @@ class PhaseRun:
         tensors, plain = self.state.pack()
         if point is not None:
             tensors |= {f"point.{k}": v.detach().cpu().clone().contiguous() for k, v in point.tensors.items()}
-        where = {"phase": self.state.phase, "step": step, "point": point.plain if point else None}
-        self.checkpoint.write(tensors, {**where, "log": vars(self.phase.log), "state": plain})
+        self.checkpoint.write(
+            tensors,
+            SavedPhase(
+                phase=self.state.phase,
+                step=step,
+                point=point.plain if point else None,
+                log=cast(SavedLog, vars(self.phase.log)),
+                state=plain,
+            ),
+        )
 
 
 def save_point(saved: Saved) -> SavePoint | None:
     """Where within a step the checkpoint was made, if it was."""
-    tensors, plain = saved
-    return SavePoint(within(tensors, "point."), plain["point"]) if plain["point"] is not None else None
+    point = saved_phase(saved[1])["point"]
+    return SavePoint(within(saved[0], "point."), point) if point is not None else None

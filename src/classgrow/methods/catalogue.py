@@ -6,7 +6,6 @@ A package adds its own by an entry point in the group `classgrow.methods` that n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from classgrow.errors import ClassgrowError, nearest_name
 from classgrow.installed import installed_points
@@ -51,7 +50,7 @@ def known_methods() -> dict[str, Factory]:
     return {**registered(), **METHODS}
 
 
-def build_method(name: str, /, **options: Any) -> Method:
+def build_method(name: str, /, **options: object) -> Method:
     """The named method, with the options of its factory."""
     known = known_methods()
     if name not in known:

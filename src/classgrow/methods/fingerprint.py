@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
 
 import numpy as np
 import torch
@@ -80,8 +79,11 @@ class Reading:
         self.kept.append(code_of(holder))
         self.inside.append(Code(holder.__module__))
         try:
-            read = function_code if isinstance(holder, FunctionType) else class_code
-            self.code[key] = f"{holder.__qualname__}: {read(holder, self.text)}"  # type: ignore[arg-type]
+            if isinstance(holder, FunctionType):
+                code = function_code(holder, self.text)
+            else:
+                code = class_code(holder, self.text)
+            self.code[key] = f"{holder.__qualname__}: {code}"
         finally:
             self.inside.pop()
 
@@ -104,7 +106,7 @@ def _text(value: object, reading: Reading) -> str:
     return f"{reading.text(kind)}({reading.items(sorted(inside.items()))})"
 
 
-def _is_usual(one: Field[Any], value: object, reading: Reading) -> bool:
+def _is_usual(one: Field[object], value: object, reading: Reading) -> bool:
     """A setting of ours at its default says nothing: a new one changes no fingerprint of before."""
     if one.default_factory is not MISSING:
         return reading.text(value) == reading.text(one.default_factory())
@@ -140,7 +142,7 @@ def _(value: MethodType, reading: Reading) -> str:
 
 
 @_text.register(functools.partial)
-def _(value: functools.partial[Any], reading: Reading) -> str:
+def _(value: functools.partial[object], reading: Reading) -> str:
     return f"partial({reading.text(value.func)}, {reading.text(value.args)}, {reading.text(value.keywords)})"
 
 
@@ -188,7 +190,7 @@ def _(value: Mapping[object, object], reading: Reading) -> str:
 
 @_text.register(torch.Tensor)
 @_text.register(np.ndarray)
-def _(value: Any, reading: Reading) -> str:
+def _(value: torch.Tensor | np.ndarray, reading: Reading) -> str:
     array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
     return f"array({array.dtype}, {array.shape}, {hashlib.sha256(array.tobytes()).hexdigest()})"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
-from typing import Any
 
 from classgrow.errors import ClassgrowError
 from classgrow.installed import loaded
@@ -15,7 +14,7 @@ from classgrow.method import Method
 def from_package(point: EntryPoint) -> Callable[..., Method]:
     """A factory that imports the package when its method is asked for: a broken one disturbs no other method."""
 
-    def build(**options: Any) -> Method:
+    def build(**options: object) -> Method:
         factory = loaded(point, "method")
         try:
             inspect.signature(factory).bind(**options)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from classgrow.errors import ClassgrowError, nearest_name
 from classgrow.method import Method
@@ -17,7 +16,7 @@ def options_of(factory: Callable[..., Method] | None) -> dict[str, float]:
     return {one.name: one.default for one in parameters if isinstance(one.default, int | float)}
 
 
-def fitted(name: str, factory: Callable[..., Method], options: Mapping[str, Any]) -> dict[str, Any]:
+def fitted(name: str, factory: Callable[..., Method], options: Mapping[str, object]) -> dict[str, object]:
     """The options as the factory takes them; numbers that the method called `name` does not take are refused.
 
     Parts, given from Python, are not looked at, nor what a factory passes on to another package's.
@@ -25,6 +24,7 @@ def fitted(name: str, factory: Callable[..., Method], options: Mapping[str, Any]
     if any(one.kind is one.VAR_KEYWORD for one in inspect.signature(factory).parameters.values()):
         return dict(options)
     known = options_of(factory)
+    found = dict(options)
     for option, value in options.items():
         if option not in inspect.signature(factory).parameters:
             hint = nearest_name(option, list(known))
@@ -34,4 +34,5 @@ def fitted(name: str, factory: Callable[..., Method], options: Mapping[str, Any]
             if not isinstance(value, int | float) or not 0 <= value < math.inf or (whole and value != int(value)):
                 wanted = "a whole number" if whole else "a number"
                 raise ClassgrowError(f"The option {option} of {name} takes {wanted} of at least 0, not {value!r}.")
-    return {option: int(value) if isinstance(known.get(option), int) else value for option, value in options.items()}
+            found[option] = int(value) if whole else value
+    return found

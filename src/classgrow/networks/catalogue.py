@@ -35,5 +35,5 @@ def build_backbone(name: str, channels: int, last_relu: bool) -> nn.Module:
             f"The network {name!r} returns {backbone.features} features and is listed with {facts.features}: "
             "correct the number in its NetworkFacts."
         )
-    backbone.features = facts.features  # type: ignore[assignment]
+    backbone.features = facts.features  # type: ignore[assignment] # not a tensor, as torch would have it
     return backbone

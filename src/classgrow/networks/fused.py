@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from classgrow.networks.network import Network
+from classgrow.networks.network import Network, channels_last
 from classgrow.networks.resnet_cifar import BasicBlock, CifarResNet
 from classgrow.networks.resnet_imagenet import BasicBlock as ImagenetBlock
 from classgrow.networks.resnet_imagenet import ImagenetResNet
@@ -30,18 +30,21 @@ class FoldedConv(nn.Module):
         super().__init__()
         assert isinstance(convolution, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d)
         folded = fuse_conv_bn_eval(copy.deepcopy(convolution).eval(), copy.deepcopy(norm).eval())
-        self.convolution = folded.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.convolution = channels_last(folded)
 
     def forward(self, images: Tensor, relu: bool, added: Tensor | None = None) -> Tensor:
         conv = self.convolution
+        out: Tensor
         if not fusible(images):
             out = conv(images) if added is None else conv(images) + added
             return functional.relu_(out) if relu else out
         shape = (conv.weight, conv.bias, conv.padding, conv.stride, conv.dilation, conv.groups)
         if added is None:
-            return torch.ops.mkldnn._convolution_pointwise(images, *shape, "relu" if relu else "none", [], "")
+            out = torch.ops.mkldnn._convolution_pointwise(images, *shape, "relu" if relu else "none", [], "")
+            return out
         after = "relu" if relu else None
-        return torch.ops.mkldnn._convolution_pointwise_(added, images, *shape, "add", None, after, [], None)
+        out = torch.ops.mkldnn._convolution_pointwise_(added, images, *shape, "add", None, after, [], None)
+        return out
 
 
 def fusible(images: Tensor) -> bool:
@@ -72,7 +75,8 @@ class FusedBlock(nn.Module):
         if self.shortcut is not None:
             kept = self.shortcut(images, relu=False) if self.projects else self.shortcut(images)
         kept = kept.contiguous(memory_format=torch.channels_last)
-        return self.second(self.first(images, relu=True), relu=self.last_relu, added=kept)
+        out: Tensor = self.second(self.first(images, relu=True), relu=self.last_relu, added=kept)
+        return out
 
 
 class FusedResNet(nn.Module):

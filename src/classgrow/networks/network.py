@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from classgrow.views import Outputs
+
+Module = TypeVar("Module", bound=nn.Module)
 
 
 class HeadModule(Protocol):
@@ -39,7 +42,20 @@ class Network(nn.Module):
     def __init__(self, backbone: nn.Module, head: nn.Module | HeadModule) -> None:
         super().__init__()
         self.backbone = backbone
-        self.head = head  # type: ignore[assignment]
+        self.head = head  # type: ignore[assignment] # a torch module with all that HeadModule asks for
 
     def forward(self, images: Tensor) -> Outputs:
         return self.head(self.backbone(images))
+
+
+def channels_last(module: Module) -> Module:
+    """The module with its weights in the order in which convolutions are fastest."""
+    moved: Module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload] # torch forgot this one
+    return moved
+
+
+def feature_count(backbone: nn.Module) -> int:
+    """How many features a backbone returns, as it says itself."""
+    count: object = backbone.features
+    assert isinstance(count, int)
+    return count

@@ -46,11 +46,11 @@ class BinaryCrossEntropy(Term):
     outputs: float = 1
 
     @property
-    def heeds_teacher(self) -> bool:  # type: ignore[override]
+    def heeds_teacher(self) -> bool:  # type: ignore[override] # follows the settings
         return self.targets is not labels_only
 
     @property
-    def formula(self) -> str:  # type: ignore[override]
+    def formula(self) -> str:  # type: ignore[override] # follows the settings
         """BCE is the mean over outputs, BCE_≥100 that over 100 at least, and Σ_c BCE the sum."""
         at_least = f"_≥{number_text(self.outputs)}" if self.outputs > 1 else ""
         name = "Σ_c BCE" if self.class_sum else f"BCE{at_least}"

@@ -63,7 +63,7 @@ class FeatureGraph(Distillation):
     augmented: bool = False
 
     @property
-    def formula(self) -> str:  # type: ignore[override]
+    def formula(self) -> str:  # type: ignore[override] # follows the settings
         d = "d_aug" if self.augmented else "d"
         gamma = GAMMA.get(self.weight, f"{function_text(self.weight)}({{}}*)·").format(d)
         return f"Σ_old {gamma}({d} − {d}*)²"
@@ -123,7 +123,7 @@ class SoftmaxDistillation(Distillation):
             raise ClassgrowError(f"A temperature of {self.temperature:g} softens nothing: give one above 0.")
 
     @property
-    def formula(self) -> str:  # type: ignore[override]
+    def formula(self) -> str:  # type: ignore[override] # follows the settings
         name, sum_sign = ("KL" if self.relative else "H"), ("Σ_blocks " if self.per_block else "")
         temperature = number_text(self.temperature)
         return f"{sum_sign}{name}(softmax(a*/{temperature}), softmax(a/{temperature}))"
@@ -164,7 +164,7 @@ class MarginRanking(Distillation):
     margin: float = 0.5
 
     @property
-    def formula(self) -> str:  # type: ignore[override]
+    def formula(self) -> str:  # type: ignore[override] # follows the settings
         return f"Σ_hardest {self.hardest} max(0, {number_text(self.margin)} − cos_y + cos_new)"
 
     def compare(self, view: BatchView, student: Outputs, teacher: Outputs) -> tuple[Tensor, Tensor]:

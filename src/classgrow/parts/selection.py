@@ -21,7 +21,8 @@ ITERATIONS = 1000
 
 def unit(features: Tensor) -> Tensor:
     """x = f / (||f|| + 1e-8), as iCaRL's code."""
-    return features / (features.norm(dim=-1, keepdim=True) + 1e-8)
+    length: Tensor = features.norm(dim=-1, keepdim=True)
+    return features / (length + 1e-8)
 
 
 def herding(features: Sequence[Tensor], count: int, generator: torch.Generator) -> list[Tensor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from classgrow import metrics
 from classgrow.errors import ClassgrowError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Records = Iterable[Record] | Path | str
 """Records, or the folder where they lie."""
+Cell = str | int | float | None
 
 COLUMNS = (
     "identity",
@@ -59,7 +60,7 @@ COLUMNS = (
 )
 
 
-def rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+def rows(records: Iterable[Record]) -> Iterator[dict[str, Cell]]:
     """One row for each run, phase and rule the method has. Accuracies are fractions; a missing number is None."""
     for record in records:
         run = _run_columns(record)
@@ -83,7 +84,7 @@ def to_csv(records: Records, path: Path | str) -> Path:
     return path
 
 
-def spreadsheet_safe(value: Any) -> Any:
+def spreadsheet_safe(value: Cell) -> Cell:
     """A text that a spreadsheet would take for a formula, with a ' before it; anything else as it is."""
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
@@ -101,7 +102,7 @@ def _read(records: Records) -> Iterable[Record]:
     return find_records(records) if isinstance(records, str | Path) else records
 
 
-def _run_columns(record: Record) -> dict[str, Any]:
+def _run_columns(record: Record) -> dict[str, Cell]:
     resolved = record.resolved
     sizes = record.phase_sizes
     return {
@@ -127,7 +128,7 @@ def _run_columns(record: Record) -> dict[str, Any]:
     }
 
 
-def _phase_columns(record: Record, phase: PhaseRecord) -> dict[str, Any]:
+def _phase_columns(record: Record, phase: PhaseRecord) -> dict[str, Cell]:
     return {
         "phase": phase.phase,
         "classes_seen": phase.classes_seen,
@@ -141,7 +142,7 @@ def _phase_columns(record: Record, phase: PhaseRecord) -> dict[str, Any]:
     }
 
 
-def _rule_columns(record: Record, phase: PhaseRecord, rule: str) -> dict[str, Any]:
+def _rule_columns(record: Record, phase: PhaseRecord, rule: str) -> dict[str, Cell]:
     """The numbers by one rule as they stand after this phase."""
     until = record.phases[: phase.phase]
     matrix = [earlier.per_class(rule) for earlier in until]

@@ -6,12 +6,11 @@ They name no rule's words and do not say what the method's own numbers were: bot
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from classgrow.recipes import RECIPES, Recipe, method_options
 from classgrow.specs.spec import ResolvedSpec
 
-OLD_RULES: tuple[dict[str, Any], ...] = (
+OLD_RULES: tuple[dict[str, object], ...] = (
     {"name": "nearest", "title": "nearest class mean", "formula": "argmin_c ‖μ_c − f̄(x)‖", "everyday": True},
     {
         "name": "raw_nearest",
@@ -24,7 +23,7 @@ OLD_RULES: tuple[dict[str, Any], ...] = (
 """The three rules that format 1 knows."""
 
 
-def as_format_2(content: dict[str, Any]) -> dict[str, Any]:
+def as_format_2(content: dict[str, object]) -> dict[str, object]:
     """The same as format 2. What is not a record stays as it is: validation then refuses it."""
     spec, method = content.get("spec"), content.get("method")
     given = spec if isinstance(spec, dict) else {}
@@ -36,7 +35,7 @@ def as_format_2(content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _method(method: dict[str, Any], headline: object) -> dict[str, Any]:
+def _method(method: dict[str, object], headline: object) -> dict[str, object]:
     """The old entry `rule` is the formula of the rule that answers."""
     words = {name: value for name, value in method.items() if name != "rule"}
     answer = {"formula": method.get("rule")}
@@ -44,16 +43,17 @@ def _method(method: dict[str, Any], headline: object) -> dict[str, Any]:
     return words | {"rules": rules}
 
 
-def _own(given: dict[str, Any], resolved: ResolvedSpec) -> dict[str, Any]:
+def _own(given: dict[str, object], resolved: ResolvedSpec) -> dict[str, object]:
     """What was not asked for is the method's own; of what was, the table of this version tells."""
     recipe = _own_recipe(given, resolved)
-    asked = given["options"] if isinstance(given.get("options"), dict) else {}
+    options_asked = given.get("options")
+    asked = options_asked if isinstance(options_asked, dict) else {}
     table = method_options(resolved.method, resolved.kind)
     options = {name: value for name, value in resolved.options.items() if name not in asked}
     return {"recipe": asdict(recipe) if recipe else None, "options": table | options}
 
 
-def _own_recipe(given: dict[str, Any], resolved: ResolvedSpec) -> Recipe | None:
+def _own_recipe(given: dict[str, object], resolved: ResolvedSpec) -> Recipe | None:
     if given.get("epochs") is None and given.get("lr") is None and resolved.profile == "official":
         return resolved.recipe
     return RECIPES.get(resolved.recipe_name, {}).get(resolved.kind)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import stat
 from pathlib import Path
-from typing import Any
 
 from classgrow.errors import ClassgrowError
+from classgrow.json_values import Json
 from classgrow.records.format_1 import as_format_2
 from classgrow.records.words import printable
 from classgrow.specs.spec import Spec
@@ -16,7 +16,7 @@ LARGEST_FILE = 256 * 2**20
 """Bytes: a run of 1,000 classes in 100 phases takes 10 MB."""
 
 
-def read_json(path: Path, usual_name: str) -> Any:
+def read_json(path: Path, usual_name: str) -> Json:
     """The content of a record's file. One that does not exist, is not a file, is too large or is not JSON is a
     ClassgrowError; a file without the `usual_name` is most likely something else."""
     try:
@@ -25,7 +25,8 @@ def read_json(path: Path, usual_name: str) -> Any:
             raise unreadable(path, "it is not a regular file")
         if about.st_size > LARGEST_FILE:
             raise unreadable(path, f"it has more than {LARGEST_FILE // 2**20} MB")
-        return json.loads(path.read_text(encoding="utf-8"))
+        content: Json = json.loads(path.read_text(encoding="utf-8"))
+        return content
     except FileNotFoundError:
         shown = printable(str(path))
         raise ClassgrowError(f"There is no record {shown}: check the path or run the experiment.") from None
@@ -37,7 +38,7 @@ def read_json(path: Path, usual_name: str) -> Any:
         raise unreadable(path, _reason(error)) from None
 
 
-def in_current_format(content: Any, version: int) -> Any:
+def in_current_format(content: object, version: int) -> object:
     """The content with its older forms replaced. A spec with settings that this version does not know is set aside as
     text: the run's results can be read all the same."""
     if not isinstance(content, dict):

@@ -3,47 +3,24 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PlainSerializer, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from classgrow.errors import ClassgrowError
-from classgrow.recipes import Recipe
 from classgrow.records.consistency import contradiction
+from classgrow.records.fields import Finite, Number, OwnRecipe, Resolved, Whole
 from classgrow.records.reading import in_current_format, read_json, unreadable
 from classgrow.records.words import Text, Word, printable
-from classgrow.specs.spec import ResolvedSpec, Spec
-from classgrow.specs.typed import LARGEST, typed
+from classgrow.specs.spec import Spec
+from classgrow.specs.typed import LARGEST
 
 FORMAT: Final = 2
 READABLE: Final = (1, 2)
 RECORD_FILE = "record.json"
-
-
-def _finite(value: object) -> object:
-    """A number that is not finite is a missing number: JSON has no word for it."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _recipe(value: object) -> object:
-    return value if isinstance(value, Recipe) else typed(Recipe, value, "own.recipe")
-
-
-def _resolved(value: object) -> object:
-    """Checked also where it was made here, so that no run is recorded that cannot be read again."""
-    return ResolvedSpec.from_json(value.to_json() if isinstance(value, ResolvedSpec) else value)
-
-
-Number = Annotated[float | None, BeforeValidator(_finite)]
-Finite = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
-Whole = Annotated[int, Field(ge=0, lt=2**53)]
-OwnRecipe = Annotated[InstanceOf[Recipe], BeforeValidator(_recipe), PlainSerializer(asdict)]
-Resolved = Annotated[InstanceOf[ResolvedSpec], BeforeValidator(_resolved), PlainSerializer(ResolvedSpec.to_json)]
 
 
 class _Part(BaseModel):

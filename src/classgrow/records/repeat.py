@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
 
 from classgrow.records.record import Record
 from classgrow.records.words import printable
@@ -17,7 +16,7 @@ def repeat_command(record: Record) -> str | None:
     if spec is None:
         return None
     sizes, how = record.phase_sizes, record.execution
-    given: dict[str, Any] = {"memory": record.resolved.memory, "first": sizes[0]}
+    given: dict[str, int | None] = {"memory": record.resolved.memory, "first": sizes[0]}
     given["step"] = sizes[1] if len(sizes) > 1 else None
     gaps = {name: value for name, value in given.items() if getattr(spec, name) is None}
     words = [command(spec.model_copy(update=gaps)), f"--threads {how.threads}"]

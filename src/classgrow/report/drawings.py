@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from classgrow.records.toys import FeatureGraph
 from classgrow.report.toys import INK, save
 
 if TYPE_CHECKING:
@@ -29,14 +30,15 @@ def grey(strength: float) -> str:
     return str(round(0.93 - 0.93 * min(1.0, max(0.0, share)), 3))
 
 
-def graph_figure(content: Mapping[str, Any]) -> Figure:
+def graph_figure(content: FeatureGraph) -> Figure:
     """Figure 2: old model left, new model right, class embeddings above, sample features below, edges by strength."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12.5, 5.4))
     panels = [figure.add_axes((0.015, 0.10, 0.40, 0.78)), figure.add_axes((0.525, 0.10, 0.40, 0.78))]
-    for axes, title, key in zip(panels, ("old model", "new model"), ("before", "after"), strict=True):
-        draw_graph(axes, content, np.asarray(content[key]), with_new=key == "after")
+    models = (("old model", content["before"]), ("new model", content["after"]))
+    for axes, (title, edges) in zip(panels, models, strict=True):
+        draw_graph(axes, content, np.asarray(edges), with_new=title == "new model")
         axes.set_title(title, fontsize=14, color=INK, pad=8)
     figure.text(0.47, 0.55, "updating\nmodel", ha="center", va="bottom", fontsize=11.5, color=INK)
     middle = figure.add_axes((0.425, 0.47, 0.09, 0.06))
@@ -55,12 +57,12 @@ def graph_figure(content: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def mean_change(content: Mapping[str, Any]) -> float:
+def mean_change(content: FeatureGraph) -> float:
     """How much the update moved an edge, on the average."""
     return float(np.abs(np.asarray(content["after"]) - np.asarray(content["before"])).mean())
 
 
-def draw_graph(axes: Axes, content: Mapping[str, Any], strengths: np.ndarray, with_new: bool) -> None:
+def draw_graph(axes: Axes, content: FeatureGraph, strengths: np.ndarray, with_new: bool) -> None:
     """One model: rings for class embeddings, discs for features, the images below; weak edges first."""
     colours = (*OLD_COLOURS, *NEW_COLOURS)
     labels = content["labels"]
@@ -98,7 +100,7 @@ def spread_out(labels: Sequence[int]) -> list[float]:
     return places
 
 
-def draw_image(axes: Axes, pixels: Any, x: float, y: float) -> None:
+def draw_image(axes: Axes, pixels: list[list[int]], x: float, y: float) -> None:
     """A sample's pixels, dark on white."""
     half_width, half_height = 0.37, 0.30
     axes.imshow(
@@ -220,6 +222,6 @@ def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], text
         axes.text(start[0] + 0.14, (start[1] + end[1]) / 2, text, ha="left", va="center", fontsize=10.5, color=QUIET)
 
 
-def write_drawings(content: Mapping[str, Any], output: Path) -> list[Path]:
+def write_drawings(content: FeatureGraph, output: Path) -> list[Path]:
     """figure1 and figure2 as PNG and SVG; `content`: what `toys.graph.feature_graph` gives."""
     return [*save(overview_figure(), output / "figure1"), *save(graph_figure(content), output / "figure2")]

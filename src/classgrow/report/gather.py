@@ -6,7 +6,6 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from classgrow import metrics
 from classgrow.report.names import in_order
@@ -122,7 +121,7 @@ def short(value: str) -> str:
     return "".join(part[:4] for part in value.split("-")) or "unknown"
 
 
-def _regimen_order(regimen: Regimen) -> tuple[Any, ...]:
+def _regimen_order(regimen: Regimen) -> tuple[object, ...]:
     own = (regimen.selection, regimen.lr or 0.0, regimen.options, regimen.network, regimen.rule, regimen.preset)
     return (regimen.source, regimen.profile != "official", -(regimen.epochs or 10**9), *own)
 

@@ -20,7 +20,9 @@ Corner = Literal["upper right", "lower left", "upper left", "lower right"]
 _CORNERS: tuple[Corner, ...] = ("upper right", "lower left", "upper left", "lower right")
 _LONG_NAME = 22  # characters: with longer ones two columns would not fit in a panel
 _AIR = 0.07  # inches around a legend, so that no half marker reaches under it
-_LOOK: dict[str, Any] = {
+Arguments = dict[str, Any]
+"""Keywords for matplotlib, whose own types for them differ from version to version."""
+_LOOK: Arguments = {
     "prop": {"weight": "bold", "size": 7},
     "framealpha": 0.85,
     "edgecolor": "none",
@@ -47,7 +49,7 @@ def place_legends(drawn: Drawn, limits: Limits) -> None:
     for axes, panel in drawn:
         if _is_crowded(panel):
             below = -_pixels(axes, 0.44) / axes.bbox.height  # under the label of the horizontal axis
-            place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, below), "borderaxespad": 0.0}
+            place: Arguments = {"loc": "upper center", "bbox_to_anchor": (0.5, below), "borderaxespad": 0.0}
             axes.legend(ncols=_columns(panel), **place, **_LOOK)
 
 

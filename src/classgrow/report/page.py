@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -127,5 +126,5 @@ def missing(content: Content) -> Gaps:
     return gaps([*(table.part for table in tables), *(figure.part for figure in figures)])
 
 
-def _run_order(run: Run) -> tuple[Any, ...]:
+def _run_order(run: Run) -> tuple[str, str, str, str, int]:
     return (run.regimen.slug, run.setting.slug, run.method, run.order, run.seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class Line:
     points: tuple[tuple[float, float], ...]
 
 
-def run_view(record: Record, run: Run | None = None) -> dict[str, Any]:
+def run_view(record: Record, run: Run | None = None) -> dict[str, object]:
     """Everything the template needs; None and empty lists where a record has nothing."""
     answer = record.rule(record.headline)
     everyday = [rule.name for rule in record.everyday_rules]
@@ -85,7 +84,7 @@ def _line(numbers: RunSummary, record: Record) -> Line:
     return Line(numbers.rule, tuple((round(x, 2), round(y, 2)) for x, y in points))
 
 
-def _confusion(record: Record) -> dict[str, Any] | None:
+def _confusion(record: Record) -> dict[str, object] | None:
     """The confusion matrix as a table (few classes) or an image, with the lines between phases and the pairs that
     are taken for each other most often."""
     if not record.confusion:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 FOLDER = "toy"
 """Below the folder of runs."""
-Content = Mapping[str, Any]
+Content = Any
+"""What a file says: each toy draws its own kind (`records.toys`), and a file that anyone may have written is tried."""
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from classgrow.records.toys import Mnist, Simulation, SimulationCase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +39,7 @@ def save(figure: Figure, stem: Path) -> list[Path]:
 # --- simulation ------------------------------------------------------------------------------------------------------
 
 
-def simulation_figure(content: Mapping[str, Any], setting: str = SETTING) -> Figure:
+def simulation_figure(content: Simulation, setting: str = SETTING) -> Figure:
     """Figure A1: row 1 rectified, row 2 plain, a column for each number of classes; the first seed is drawn and the
     share of all seeds that collapse is written below."""
     from matplotlib.figure import Figure
@@ -66,7 +68,7 @@ def simulation_figure(content: Mapping[str, Any], setting: str = SETTING) -> Fig
     return figure
 
 
-def draw_disc(axes: Axes, case: Mapping[str, Any]) -> None:
+def draw_disc(axes: Axes, case: SimulationCase) -> None:
     """One simulation in the unit disc."""
     from matplotlib.patches import Circle
 
@@ -102,7 +104,7 @@ def covered(points: np.ndarray, near: float = 0.04) -> list[int]:
     ]
 
 
-def collapse_figure(content: Mapping[str, Any]) -> Figure:
+def collapse_figure(content: Simulation) -> Figure:
     """The share of starts that collapse, for every setting of η and number of classes, heads side by side."""
     from matplotlib.figure import Figure
 
@@ -131,7 +133,7 @@ def collapse_figure(content: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def write_simulation(content: Mapping[str, Any], output: Path) -> list[Path]:
+def write_simulation(content: Simulation, output: Path) -> list[Path]:
     """figureA1 and simulation_collapse as PNG and SVG, and the numbers as simulation.csv."""
     output.mkdir(parents=True, exist_ok=True)
     table = output / "simulation.csv"
@@ -142,7 +144,7 @@ def write_simulation(content: Mapping[str, Any], output: Path) -> list[Path]:
     return [*figures, *save(collapse_figure(content), output / "simulation_collapse"), table]
 
 
-def simulation_rows(content: Mapping[str, Any]) -> list[list[object]]:
+def simulation_rows(content: Simulation) -> list[list[object]]:
     """A header and a row for each number of classes, head and setting of η. Angles in degrees."""
     rows: list[list[object]] = [
         ["classes", "head", "eta", "seeds", "min_angle_mean", "min_angle_lowest", "min_angle_highest",
@@ -172,7 +174,7 @@ def simulation_rows(content: Mapping[str, Any]) -> list[list[object]]:
 # --- MNIST -----------------------------------------------------------------------------------------------------------
 
 
-def mnist_figure(content: Mapping[str, Any], kind: str = "raw") -> Figure:
+def mnist_figure(content: Mnist, kind: str = "raw") -> Figure:
     """Figure 3: one joint embedding drawn twice; (a) rectified in colour over plain in grey, (b) the reverse."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -218,7 +220,7 @@ def name_digits(axes: Axes, points: np.ndarray, labels: np.ndarray) -> None:
         )  # fmt: skip
 
 
-def write_mnist(content: Mapping[str, Any], output: Path) -> list[Path]:
+def write_mnist(content: Mnist, output: Path) -> list[Path]:
     """figure3 (raw features) and figure3_unit (unit features), as PNG and SVG."""
     names: Sequence[tuple[str, str]] = (("raw", "figure3"), ("unit", "figure3_unit"))
     return [path for kind, name in names for path in save(mnist_figure(content, kind), output / name)]

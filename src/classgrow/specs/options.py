@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -15,7 +14,7 @@ from classgrow.errors import ClassgrowError, nearest_name
 RIVALS = {"memory": "memory_per_class", "memory_per_class": "memory"}
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, object]:
     """The settings in a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -29,12 +28,13 @@ def read_toml(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def overridden(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def overridden(settings: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
     """`settings` with the overrides that were given (None: not given). One of the two ways to size the memory
     replaces the other; options are overridden one by one."""
     given = {key: value for key, value in overrides.items() if value is not None}
-    if isinstance(settings.get("options"), dict) and isinstance(given.get("options"), dict):
-        given["options"] = settings["options"] | given["options"]
+    written, asked = settings.get("options"), given.get("options")
+    if isinstance(written, dict) and isinstance(asked, dict):
+        given["options"] = written | asked
     replaced = {RIVALS[key] for key in given if key in RIVALS} - given.keys()
     return {key: value for key, value in settings.items() if key not in replaced} | given
 

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -80,16 +80,16 @@ class Spec(BaseModel):
         return self
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Spec:
+    def from_options(cls, options: Mapping[str, object]) -> Spec:
         """A spec from names and values; None counts as not given. Anything wrong is a ClassgrowError."""
         check_names(options, tuple(cls.model_fields))
         try:
-            return cls(**{name: value for name, value in options.items() if value is not None})
+            return cls.model_validate({name: value for name, value in options.items() if value is not None})
         except ValidationError as error:
             raise explain(error) from None
 
     @classmethod
-    def from_toml(cls, path: Path | str, overrides: Mapping[str, Any] | None = None) -> Spec:
+    def from_toml(cls, path: Path | str, overrides: Mapping[str, object] | None = None) -> Spec:
         """A spec from a TOML file; `overrides` that are not None win. An order file is looked for beside the TOML
         file first."""
         path = Path(path)
@@ -99,7 +99,7 @@ class Spec(BaseModel):
             settings["order"] = str(path.parent / order)
         return cls.from_options(overridden(settings, overrides or {}))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The settings as given, ready for JSON."""
         return self.model_dump(mode="json")
 
@@ -135,9 +135,9 @@ class ResolvedSpec:
     rule: str = ""
     value: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The same as JSON values: dicts, lists, numbers and words; without those that say nothing."""
-        values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        values: dict[str, object] = json.loads(json.dumps(asdict(self)))
         return {name: value for name, value in values.items() if value or name not in SAID_WHERE_NEEDED}
 
     @classmethod

@@ -10,15 +10,18 @@ import math
 import re
 from dataclasses import MISSING, Field, fields, is_dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from classgrow.errors import ClassgrowError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 WORD = re.compile(r"\w[\w.+:-]{0,63}")
 """What a name may be made of: no blank, no slash, no dot in front."""
 LARGEST = 2**63
 """Whole numbers stay below it in size."""
-Value = TypeVar("Value")
+Value = TypeVar("Value", bound="DataclassInstance")
 
 
 def typed(kind: type[Value], values: object, place: str = "") -> Value:
@@ -26,7 +29,7 @@ def typed(kind: type[Value], values: object, place: str = "") -> Value:
     ClassgrowError that names it (`place` is what the whole is called)."""
     if not isinstance(values, dict):
         raise _misfit(place or kind.__name__, values, "an object")
-    known = {field.name: field for field in fields(cast(Any, kind))}
+    known = {field.name: field for field in fields(kind)}
     for name in values:
         if name not in known:
             raise ClassgrowError(f"this version does not know {_shown(_inside(place, name))}")
@@ -35,7 +38,7 @@ def typed(kind: type[Value], values: object, place: str = "") -> Value:
     return kind(**found)
 
 
-def _field(field: Field[Any], hint: Any, values: dict[str, Any], place: str) -> Any:
+def _field(field: Field[object], hint: object, values: dict[str, object], place: str) -> object:
     if field.name in values:
         value = values[field.name]
         return value if value == "" and field.default == "" else _value(hint, value, place)
@@ -46,9 +49,9 @@ def _field(field: Field[Any], hint: Any, values: dict[str, Any], place: str) -> 
     raise ClassgrowError(f"{place} is missing")
 
 
-def _value(hint: Any, value: Any, place: str) -> Any:
-    if is_dataclass(hint):
-        return typed(cast(type[Any], hint), value, place)
+def _value(hint: object, value: object, place: str) -> object:
+    if isinstance(hint, type) and is_dataclass(hint):
+        return typed(hint, value, place)
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _value(inner[0], value, place)
@@ -65,7 +68,7 @@ def _value(hint: Any, value: Any, place: str) -> Any:
     return _plain(hint, value, place)
 
 
-def _one_of(hints: tuple[Any, ...], value: Any, place: str) -> Any:
+def _one_of(hints: tuple[object, ...], value: object, place: str) -> object:
     """By the only member of a union that can fit: None, or the rest."""
     if value is None and NoneType in hints:
         return None
@@ -79,7 +82,7 @@ def _one_of(hints: tuple[Any, ...], value: Any, place: str) -> Any:
     raise problem
 
 
-def _plain(hint: Any, value: Any, place: str) -> Any:
+def _plain(hint: object, value: object, place: str) -> object:
     if hint is bool:
         fits, wanted = type(value) is bool, "true or false"
     elif hint is int:
@@ -99,13 +102,13 @@ def _is_whole(value: object) -> bool:
     return type(value) is int and abs(value) < LARGEST
 
 
-def _list(value: object, place: str) -> list[Any]:
+def _list(value: object, place: str) -> list[object]:
     if not isinstance(value, list | tuple):
         raise _misfit(place, value, "a list")
     return list(value)
 
 
-def _dict(value: object, place: str) -> list[tuple[Any, Any]]:
+def _dict(value: object, place: str) -> list[tuple[object, object]]:
     if not isinstance(value, dict):
         raise _misfit(place, value, "names with values")
     return list(value.items())

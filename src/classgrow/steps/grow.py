@@ -48,5 +48,5 @@ def imprinted(state: State, phase: Phase) -> Tensor:
     arriving = phase.data.select(torch.nonzero(phase.data.labels >= counts.old)[:, 0])
     unit = functional.normalize(features(state.network, arriving, phase.inputs, phase.runtime))
     labels = arriving.labels.to(unit.device) - counts.old
-    length = state.network.head.rows()[: counts.old].detach().norm(dim=1).mean()
+    length: Tensor = state.network.head.rows()[: counts.old].detach().norm(dim=1).mean()
     return functional.normalize(per_class_mean(unit, labels, counts.new)) * length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch import Tensor
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.runtime import Runtime
 from classgrow.inputs import Inputs
+from classgrow.json_values import JsonDict
 from classgrow.progress import Progress, Silent
 from classgrow.recipes import Recipe
 from classgrow.seeds import generator
@@ -23,7 +24,7 @@ class SavePoint:
     """Where within a step a checkpoint was made: whatever the step needs to go on. Training notes its `epoch`."""
 
     tensors: Tensors
-    plain: dict[str, Any]
+    plain: JsonDict
 
 
 @dataclass

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypedDict, cast
 
 from torch import nn
 
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.loop import Fit, Training
+from classgrow.json_values import JsonDict
 from classgrow.networks.fused import for_evaluation
 from classgrow.parts.objective import Composable
 from classgrow.recipes import Recipe, Schedule
@@ -101,10 +102,19 @@ def set_batch_norm_momentum(network: nn.Module, momentum: float) -> None:
             module.momentum = momentum
 
 
+class SavedFit(TypedDict):
+    """The numbers of a `Fit`, as a checkpoint holds them."""
+
+    epoch: int
+    loss: float
+    images: int
+    seconds: float
+
+
 def saved(fit: Fit) -> SavePoint:
-    plain = {"epoch": fit.epoch, "loss": fit.loss, "images": fit.images, "seconds": fit.seconds}
+    plain: JsonDict = {"epoch": fit.epoch, "loss": fit.loss, "images": fit.images, "seconds": fit.seconds}
     return SavePoint(fit.momentum, plain)
 
 
 def restored(point: SavePoint | None) -> Fit:
-    return Fit() if point is None else Fit(momentum=point.tensors, **point.plain)
+    return Fit() if point is None else Fit(momentum=point.tensors, **cast(SavedFit, point.plain))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from classgrow.data.catalogue import load
@@ -15,6 +13,7 @@ from classgrow.learner import Learner
 from classgrow.networks.network import Network
 from classgrow.parts.distillation import nearness, squared_distances
 from classgrow.progress import Progress
+from classgrow.records.toys import FeatureGraph
 
 OLD, NEW = 2, 2
 SAMPLES = 3
@@ -23,7 +22,7 @@ SAMPLES = 3
 
 def feature_graph(
     method: str = "fgp", *, epochs: int | None = None, seed: int = 1, progress: Progress | None = None
-) -> dict[str, Any]:
+) -> FeatureGraph:
     """Learn digits 0 and 1, then 2 and 3. Edges p = exp(-d/2) join test images of all four to the embeddings of the
     old two: in the old model, which has never seen 2 and 3, and in the new one."""
     data = load("digits")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +22,7 @@ from classgrow.parts.classification import BinaryCrossEntropy
 from classgrow.parts.heads import CosineHead, Head, RectifiedCosineHead
 from classgrow.progress import Progress, Silent
 from classgrow.recipes import Recipe, Schedule
+from classgrow.records.toys import Mnist, MnistScores
 from classgrow.seeds import generator, seeded
 from classgrow.views import ClassCounts
 
@@ -53,7 +53,8 @@ class ShallowNet(nn.Module):
         out = functional.max_pool2d(functional.relu(self.conv1(images)), 2)
         out = functional.max_pool2d(functional.relu(self.conv2(out)), 2)
         out = functional.relu(self.full1(out.flatten(1)))
-        return self.full3(functional.relu(self.full2(out)))
+        features: Tensor = self.full3(functional.relu(self.full2(out)))
+        return features
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Trained:
     """One of the two: features of the test images that are shown, and scores of how far apart the digits lie."""
 
     features: np.ndarray
-    scores: dict[str, float]
+    scores: MnistScores
 
 
 def train_head(head: str, data: Dataset, epochs: int, seed: int, runtime: Runtime, progress: Progress) -> Network:
@@ -148,7 +149,7 @@ def run_mnist(
     seed: int = 1,
     images: int | None = None,
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> Mnist:
     """Both trainings, and the joint embeddings of raw and of unit features; `images` shortens the training set."""
     progress, runtime = progress or Silent(), Runtime(decide())
     data = load("mnist", data_dir)

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from classgrow.records.toys import Simulation, SimulationCase
 
 HEADS = ("rectified", "cosine")
 CLASSES = (3, 4, 5, 6, 7, 8, 9, 10)
@@ -203,12 +205,12 @@ def own_angles(points: Tensor, embeddings: Tensor) -> Tensor:
     return angles(cosines).max(1).values
 
 
-def as_json(cases: Sequence[Case], iterations: int = ITERATIONS) -> dict[str, Any]:
+def as_json(cases: Sequence[Case], iterations: int = ITERATIONS) -> Simulation:
     """Everything a drawing or a table needs."""
     return {
         "what": "2-D simulation of FGP's appendix: rectified against plain cosine normalisation",
         "step": STEP,
         "iterations": iterations,
         "collapsed_below_degrees": COLLAPSED,
-        "cases": [asdict(case) for case in cases],
+        "cases": [cast(SimulationCase, asdict(case)) for case in cases],
     }
