@@ -7,32 +7,12 @@ from typing import Literal
 
 from classgrow.errors import ClassgrowError, nearest_name
 from classgrow.presets import PresetName, checked_preset
+from classgrow.schedules import Schedule as Schedule
 
 Profile = Literal["official", "matched"]
 
 MATCHED_EPOCHS = 70
 """Epochs a phase gets in the profile "matched": those of FGP and iCaRL on CIFAR-100."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """A learning rate that falls in steps: after each number of completed epochs in `drops`, it is multiplied by
-    `factor`."""
-
-    epochs: int
-    lr: float
-    drops: tuple[int, ...]
-    factor: float
-
-    def scaled(self, epochs: int) -> Schedule:
-        """The same shape over `epochs` epochs. A drop never comes before the first epoch is complete nor after the
-        last one, so the first epoch always uses the starting rate."""
-        drops = tuple(min(epochs, max(1, round(drop * epochs / self.epochs))) for drop in self.drops)
-        return replace(self, epochs=epochs, drops=drops)
-
-    def lr_at(self, epoch: int) -> float:
-        """The learning rate during `epoch`, counted from 0."""
-        return self.lr * self.factor ** sum(drop <= epoch for drop in self.drops)
 
 
 @dataclass(frozen=True)

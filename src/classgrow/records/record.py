@@ -6,7 +6,6 @@ import json
 import math
 import os
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -18,7 +17,7 @@ from classgrow.records.consistency import contradiction
 from classgrow.records.reading import in_current_format, read_json, unreadable
 from classgrow.records.words import Text, Word, printable
 from classgrow.specs.spec import ResolvedSpec, Spec
-from classgrow.specs.typed import LARGEST, typed
+from classgrow.specs.typed import LARGEST, as_json, typed
 
 FORMAT: Final = 2
 READABLE: Final = (1, 2)
@@ -42,7 +41,7 @@ def _resolved(value: object) -> object:
 Number = Annotated[float | None, BeforeValidator(_finite)]
 Finite = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
 Whole = Annotated[int, Field(ge=0, lt=2**53)]
-OwnRecipe = Annotated[InstanceOf[Recipe], BeforeValidator(_recipe), PlainSerializer(asdict)]
+OwnRecipe = Annotated[InstanceOf[Recipe], BeforeValidator(_recipe), PlainSerializer(as_json)]
 Resolved = Annotated[InstanceOf[ResolvedSpec], BeforeValidator(_resolved), PlainSerializer(ResolvedSpec.to_json)]
 
 

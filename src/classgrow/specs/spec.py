@@ -6,7 +6,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -22,7 +22,7 @@ from classgrow.specs.numerics import numerics_of
 from classgrow.specs.options import check_names, explain, overridden, read_toml
 from classgrow.specs.orders import is_order_file, resolve_order
 from classgrow.specs.training import Asked, resolve_training
-from classgrow.specs.typed import typed
+from classgrow.specs.typed import as_json, typed
 
 Selection = Literal["herding", "random", "closest"]
 Count = Annotated[int, Field(ge=1, lt=2**63)]
@@ -137,7 +137,7 @@ class ResolvedSpec:
 
     def to_json(self) -> dict[str, Any]:
         """The same as JSON values: dicts, lists, numbers and words; without those that say nothing."""
-        values: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        values: dict[str, Any] = as_json(self)
         return {name: value for name, value in values.items() if value or name not in SAID_WHERE_NEEDED}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""From JSON values to frozen dataclasses: every value is checked against the type of its field.
+"""From JSON values to frozen dataclasses and back: every value is checked against the type of its field.
 
 Numbers keep the form they have (2 stays 2 and 2.0 stays 2.0), so that writing a value again gives the same text, and
 with it the same identity. Every text is a word that may stand in the name of a file.
@@ -33,6 +33,20 @@ def typed(kind: type[Value], values: object, place: str = "") -> Value:
     hints = get_type_hints(kind)
     found = {name: _field(field, hints[name], values, _inside(place, name)) for name, field in known.items()}
     return kind(**found)
+
+
+def as_json(value: object) -> Any:
+    """What `typed` reads as the same value: dicts, lists, numbers and words. A field of a dataclass whose metadata says
+    `{"json": "where needed"}` is left out while it has its default."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: as_json(getattr(value, field.name)) for field in fields(value) if _is_said(field, value)}
+    if isinstance(value, dict):
+        return {name: as_json(one) for name, one in value.items()}
+    return [as_json(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _is_said(field: Field[Any], value: object) -> bool:
+    return field.metadata.get("json") != "where needed" or getattr(value, field.name) != field.default
 
 
 def _field(field: Field[Any], hint: Any, values: dict[str, Any], place: str) -> Any:
