@@ -45,7 +45,7 @@ def paper(
     first: Annotated[int | None, typer.Option(min=1, help="Classes of the first phase.")] = None,
     step: Annotated[int | None, typer.Option(min=1, help="Classes of every later phase.")] = None,
     memory: Annotated[int | None, typer.Option(min=1, help="Exemplars in total.")] = None,
-    profile: Annotated[str, typer.Option(help="official (each method's own epochs) or matched.")] = "official",
+    profile: Annotated[str, typer.Option(help="official (each method's own epochs), matched or fast.")] = "official",
     methods: Annotated[str | None, typer.Option(help="Only these methods, as in fgp,icarl.")] = None,
     output: Annotated[Path, typer.Option(help="Where the runs lie.")] = OUTPUT,
     data: Data = None,
@@ -110,13 +110,15 @@ def read_reduction(
 ) -> Reduction:
     """What the flags leave of the paper's grid."""
     from classgrow.errors import ClassgrowError
+    from classgrow.recipes import PROFILES
     from classgrow.specs.reduction import Reduction, check_datasets
 
-    if profile != "official" and profile != "matched":
-        raise ClassgrowError(f"There is no profile {profile!r}; known are official and matched.")
+    known = next((one for one in PROFILES if one == profile), None)
+    if known is None:
+        raise ClassgrowError(f"There is no profile {profile!r}: `profile` is one of {', '.join(PROFILES)}.")
     reduction = Reduction(
         datasets=words(dataset), orders=words(orders), epochs=epochs, classes=classes, first=first, step=step,
-        memory=memory, profile="matched" if profile == "matched" else "official",
+        memory=memory, profile=known,
     )  # fmt: skip
     check_datasets(reduction)
     return reduction

@@ -43,7 +43,7 @@ def run(
     epochs: Annotated[int | None, typer.Option(help="Epochs of the first phase; the schedule scales with it.")] = None,
     phases: Annotated[int | None, typer.Option(help="Stop after this many phases; more can follow later.")] = None,
     classes: Annotated[int | None, typer.Option(help="Learn only the first so many classes of the order.")] = None,
-    profile: Annotated[str | None, typer.Option(help="official (each method's own epochs) or matched.")] = None,
+    profile: Annotated[str | None, typer.Option(help="official (each method's own epochs), matched or fast.")] = None,
     selection: Annotated[str | None, typer.Option(help="Exemplars by herding (default), random or closest.")] = None,
     lr: Annotated[float | None, typer.Option(help="First learning rate; later ones in proportion.")] = None,
     option: Annotated[

@@ -17,7 +17,7 @@ from classgrow.data.facts import PaperProtocol, protocol_for
 from classgrow.errors import ClassgrowError
 from classgrow.inputs import Inputs
 from classgrow.presets import PresetName
-from classgrow.recipes import Recipe
+from classgrow.recipes import Profile, Recipe
 from classgrow.specs.numerics import numerics_of
 from classgrow.specs.options import check_names, explain, overridden, read_toml
 from classgrow.specs.orders import is_order_file, resolve_order
@@ -52,7 +52,7 @@ class Spec(BaseModel):
     rule: Word | None = None
     network: Word | None = None
     preset: Word | None = None
-    profile: Literal["official", "matched"] = "official"
+    profile: Profile = "official"
     memory: Count | None = None
     memory_per_class: Count | None = None
     first: Count | None = None
