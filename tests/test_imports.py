@@ -29,14 +29,14 @@ LAYERS: tuple[set[str], ...] = (
     {"specs"},
     {"networks", "data"},
     {
-        *("views", "recipes", "inputs", "presets", "metrics"),
+        *("views", "recipes", "schedules", "inputs", "presets", "metrics"),
         *("installed", "errors", "file_lock", "seeds", "progress", "json_values"),
     },
 )
 LEAVES = LAYERS[-1]
 TOGETHER = LAYERS[4]
 """One storey with open doors: a learner writes checkpoints, and a bundle holds a learner."""
-WITHOUT_TORCH = ("records", "specs", "recipes", "inputs", "presets", "installed", "metrics", "report")
+WITHOUT_TORCH = ("records", "specs", "recipes", "schedules", "inputs", "presets", "installed", "metrics", "report")
 FACTS_WITHOUT_TORCH = """
 import sys
 from classgrow.data.catalogue import DATASETS

@@ -11,9 +11,9 @@ import re
 import shutil
 import warnings
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, PlainSerializer, ValidationError
 from torch import nn
 
 from classgrow import __version__, checkpoint
@@ -31,6 +31,7 @@ from classgrow.parts.rules import Rule
 from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress
 from classgrow.recipes import Recipe, method_options
+from classgrow.specs.typed import as_json
 from classgrow.state import Tensors
 
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "weights.safetensors"
@@ -60,7 +61,7 @@ class Config(BaseModel):
     seed: int
     integer_names: bool
     classes: list[str]
-    recipe: Recipe
+    recipe: Annotated[Recipe, PlainSerializer(as_json)]
     inputs: Inputs
     rule: str | None = None
 

@@ -114,6 +114,7 @@ def test_what_is_wrong_is_said_before_anything_runs(arguments: tuple[str, ...], 
 def test_reduction_and_items_from_flags() -> None:
     reduction = read_reduction("cifar100", "0, 1,2", 7, 20, 4, 4, 200, "matched")
     assert reduction == Reduction(("cifar100",), ("0", "1", "2"), 7, 20, 4, 4, 200, "matched")
+    assert read_reduction(None, None, None, None, None, None, None, "fast") == Reduction(profile="fast")
     assert [item.name for item in choose(["figure6", "table1", "figure6"], None)] == ["figure6", "table1"]
     assert {method for item in choose([], "norm-icarl") for method in item.methods} == {"norm-icarl"}
 

@@ -93,6 +93,20 @@ def test_a_run_stopped_in_the_middle_of_every_training(name: str, tmp_path: Path
     assert stopping.texts.count("exemplars") == (3 if name == "mnemonics" else 0)
 
 
+@pytest.mark.parametrize("method", ["fgp", "eeil", "lucir"])
+@pytest.mark.usefixtures("small_runs")
+def test_a_fast_run_stopped_in_the_middle_of_its_schedules(method: str, tmp_path: Path) -> None:
+    """Every update has its own rate: a run that goes on must know which one comes next."""
+    spec = Spec(dataset="digits", method=method, profile="fast", memory=12, classes=4, first=2, step=1, epochs=5)
+    whole = finish(spec, tmp_path / "whole")
+    later = whole[0]["resolved"]["recipe"]["later"]
+    assert (later["shape"], later["warm_up"], later["epochs"] > 1) == ("linear", 0.1, method != "eeil")
+    stopping = Stopping()
+    *parts, stops = stop_and_go_on(lambda: finish(spec, tmp_path / "stopped", stopping))
+    assert_same(whole, (parts[0], parts[1]))
+    assert stops == (5 if method == "eeil" else 3)
+
+
 @pytest.mark.skipif(not compiler_found(), reason="compiled steps need a C++ compiler")
 @pytest.mark.usefixtures("small_runs")
 def test_a_compiled_run_stopped_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

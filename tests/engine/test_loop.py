@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from classgrow.data.labelled import LabelledImages
+from classgrow.engine.batches import training_batches
 from classgrow.engine.loop import Fit, Training, make_optimiser
 from classgrow.engine.runtime import Runtime
 from classgrow.errors import ClassgrowError
@@ -22,7 +23,7 @@ from classgrow.parts.classification import CrossEntropy
 from classgrow.parts.heads import CosineHead, LinearHead
 from classgrow.progress import Silent
 from classgrow.recipes import Recipe, Schedule
-from classgrow.seeds import seeded
+from classgrow.seeds import generator, seeded
 from classgrow.views import BatchView, ClassCounts
 
 SCHEDULE = Schedule(epochs=4, lr=0.1, drops=(3,), factor=0.1)
@@ -198,3 +199,51 @@ def test_images_of_an_epoch_when_the_last_batch_is_dropped(training: Training) -
     assert training.epoch_images() == 20
     assert replace(training, recipe=replace(RECIPE, drop_last=True)).epoch_images() == 16
     assert replace(training, recipe=replace(RECIPE, drop_last=True, batch_size=64)).epoch_images() == 20
+
+
+def one_rate_an_epoch(training: Training) -> None:
+    """The loop as it was while a rate held for a whole epoch."""
+    optimiser, schedule = make_optimiser(training.network, training.recipe), training.schedule
+    for epoch in range(schedule.epochs):
+        for group in optimiser.param_groups:
+            group["lr"] = schedule.lr * schedule.factor ** sum(drop <= epoch for drop in schedule.drops)
+        training.network.train()
+        draws = generator(training.seed, *training.place, "epoch", epoch)
+        for images, labels in training_batches(training.data, training.inputs, 8, False, draws, training.runtime):
+            loss = training.loss(images, labels)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            optimiser.step()
+
+
+def test_rates_for_every_update_leave_steps_as_they_were_to_the_bit(training: Training) -> None:
+    before = replace(training, network=copy.deepcopy(training.network))
+    one_rate_an_epoch(before)
+    run(training)
+    assert_equal_weights(training.network, before.network)
+
+
+@pytest.mark.parametrize("shape", ["linear", "cosine", "one-cycle"])
+@pytest.mark.parametrize("stop", [1, 2, 3])
+def test_resumes_within_a_schedule_to_the_bit(training: Training, shape: Any, stop: int) -> None:
+    """Twenty images in batches of 8 are three updates an epoch: the rate after `stop` epochs is that of 3 x stop."""
+    schedule = Schedule(4, 0.1, (), 1.0, shape, warm_up=0.4)
+    whole = replace(training, schedule=schedule, network=copy.deepcopy(training.network))
+    assert whole.rate(stop, 1) == schedule.rate((3 * stop + 1.5) / 12)
+    weights: dict[int, dict[str, Tensor]] = {}
+    fits: dict[int, Fit] = {}
+
+    def keep(fit: Fit) -> None:
+        fits[fit.epoch] = copy.deepcopy(fit)
+        weights[fit.epoch] = copy.deepcopy(whole.network.state_dict())
+
+    whole.run(Fit(), Silent(), keep)
+    resumed = replace(whole, network=network())
+    resumed.network.load_state_dict(weights[stop])
+    run(resumed, fits[stop])
+    assert_equal_weights(resumed.network, whole.network)
+
+
+def assert_equal_weights(one: nn.Module, other: nn.Module) -> None:
+    theirs = other.state_dict()
+    assert all(torch.equal(value, theirs[name]) for name, value in one.state_dict().items())

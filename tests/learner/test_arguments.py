@@ -31,7 +31,7 @@ ONE = Execution(threads=1)
         ({"memory": 10, "memory_per_class": 2}, "contradict each other"),
         ({"epochs": 0}, "`epochs` = 0"),
         ({"epochs": True}, "`epochs` = True"),
-        ({"profile": "x"}, "`profile` = 'x' does not fit: choose one of official, matched"),
+        ({"profile": "x"}, "`profile` = 'x' does not fit: choose one of official, matched, fast"),
         ({"seed": "a"}, "`seed` = 'a'"),
         ({"seed": -1}, "`seed` = -1"),
         ({"total_classes": 0}, "`total_classes` = 0"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from classgrow.recipes import recipe_for
 from classgrow.records.departures import Departures, departures
 from classgrow.records.record import FORMAT, RECORD_FILE, read_record, write_record
 from classgrow.specs.spec import identity
@@ -55,3 +57,17 @@ def test_the_three_old_rules_have_words_and_only_two_are_for_every_day() -> None
 )
 def test_what_was_given_by_hand_is_told_from_the_methods_own(folder: str, expected: Departures) -> None:
     assert departures(read_record(RESULTS / folder / RECORD_FILE)) == expected
+
+
+@pytest.mark.parametrize("asked", [None, 0.4])
+def test_the_rates_of_the_fast_profile_are_not_set_by_hand(asked: float | None) -> None:
+    record = read_record(RESULTS / "digits" / "52acf0657120" / RECORD_FILE)
+    fast = recipe_for(record.resolved.recipe_name, record.resolved.kind, "fast", lr=asked)
+    assert record.spec is not None
+    changed = record.model_copy(
+        update={
+            "resolved": replace(record.resolved, profile="fast", recipe=fast),
+            "spec": record.spec.model_copy(update={"profile": "fast", "lr": asked}),
+        }
+    )
+    assert departures(changed).lr == asked

@@ -118,7 +118,7 @@ def test_what_cannot_run_is_refused_when_resolved(options: dict[str, Any], messa
         ({"memory": 0}, "give a whole number of at least 1."),
         ({"seed": -1}, "at least 0."),
         ({"seed": 2**63}, f"below {2**63}."),
-        ({"profile": "fair"}, "give 'official' or 'matched'."),
+        ({"profile": "fair"}, "give 'official', 'matched' or 'fast'."),
         ({"selection": "best"}, "'herding', 'random' or 'closest'"),
         ({"dataset": 3}, "give a word in quotes."),
         ({"lr": 0}, "lr = 0 does not fit: give a number above 0."),

@@ -97,7 +97,7 @@ def test_what_is_as_it_is_anyway_changes_no_identity() -> None:
     [
         (Asked(preset="cifr"), "no preset 'cifr': `preset` is one of digits, cifar, imagenet. Did you mean 'cifar'?"),
         (Asked(network="resnet3"), "no network 'resnet3': `network` is one of small, resnet32, resnet18"),
-        (Asked(profile="fair"), "no profile 'fair': `profile` is official or matched"),  # type: ignore[arg-type]
+        (Asked(profile="fair"), "no profile 'fair': `profile` is one of official, matched, fast"),  # type: ignore[arg-type]
         (Asked(epochs=0), "0 epochs train nothing: give `epochs` of 1 or more"),
         (Asked(epochs=3, recipe=recipe_for("fgp", "digits")), "leave out `epochs` or the recipe"),
     ],

@@ -41,7 +41,7 @@ Seed = Annotated[int | None, typer.Option(help="Decides every random draw; defau
 Epochs = Annotated[int | None, typer.Option(help="Epochs of the first phase; the schedule scales with it.")]
 Phases = Annotated[int | None, typer.Option(help="Stop after this many phases; more can follow later.")]
 Classes = Annotated[int | None, typer.Option(help="Learn only the first so many classes of the order.")]
-Profile = Annotated[str | None, typer.Option(help="official (each method's own epochs) or matched.")]
+Profile = Annotated[str | None, typer.Option(help="official (each method's own epochs), matched or fast.")]
 Selection = Annotated[str | None, typer.Option(help="Exemplars by herding (default), random or closest.")]
 LearningRate = Annotated[float | None, typer.Option(help="First learning rate; later ones in proportion.")]
 MethodOptions = Annotated[
@@ -80,7 +80,7 @@ GridClasses = Annotated[int | None, typer.Option(min=1, help="Only the first so 
 GridFirst = Annotated[int | None, typer.Option(min=1, help="Classes of the first phase.")]
 GridStep = Annotated[int | None, typer.Option(min=1, help="Classes of every later phase.")]
 GridMemory = Annotated[int | None, typer.Option(min=1, help="Exemplars in total.")]
-GridProfile = Annotated[str, typer.Option(help="official (each method's own epochs) or matched.")]
+GridProfile = Annotated[str, typer.Option(help="official (each method's own epochs), matched or fast.")]
 GridMethods = Annotated[str | None, typer.Option(help="Only these methods, as in fgp,icarl.")]
 GridOutput = Annotated[Path, typer.Option(help="Where the runs lie.")]
 Workers = Annotated[int, typer.Option(min=1, help="Runs side by side on this machine.")]

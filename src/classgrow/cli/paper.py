@@ -144,13 +144,15 @@ def read_reduction(
 ) -> Reduction:
     """What the flags leave of the paper's grid."""
     from classgrow.errors import ClassgrowError
+    from classgrow.recipes import PROFILES
     from classgrow.specs.reduction import Reduction, check_datasets
 
-    if profile != "official" and profile != "matched":
-        raise ClassgrowError(f"There is no profile {profile!r}; known are official and matched.")
+    known = next((one for one in PROFILES if one == profile), None)
+    if known is None:
+        raise ClassgrowError(f"There is no profile {profile!r}: `profile` is one of {', '.join(PROFILES)}.")
     reduction = Reduction(
         datasets=words(dataset), orders=words(orders), epochs=epochs, classes=classes, first=first, step=step,
-        memory=memory, profile="matched" if profile == "matched" else "official",
+        memory=memory, profile=known,
     )  # fmt: skip
     check_datasets(reduction)
     return reduction

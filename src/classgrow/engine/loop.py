@@ -20,7 +20,8 @@ from classgrow.errors import ClassgrowError
 from classgrow.inputs import Inputs
 from classgrow.networks.network import Network
 from classgrow.progress import Progress
-from classgrow.recipes import Recipe, Schedule
+from classgrow.recipes import Recipe
+from classgrow.schedules import Schedule
 from classgrow.seeds import generator
 from classgrow.views import BatchView, ClassCounts, Outputs
 
@@ -58,18 +59,24 @@ class Training:
     seed: int
     place: tuple[str | int, ...]
 
+    @property
+    def epoch_updates(self) -> int:
+        """Updates of the weights in an epoch."""
+        return batch_count(len(self.data), self.recipe.batch_size, self.recipe.drop_last)
+
     def epoch_images(self) -> int:
         """Images an epoch trains on."""
-        batches = batch_count(len(self.data), self.recipe.batch_size, self.recipe.drop_last)
-        return min(len(self.data), batches * self.recipe.batch_size)
+        return min(len(self.data), self.epoch_updates * self.recipe.batch_size)
+
+    def rate(self, epoch: int, step: int) -> float:
+        """The learning rate of one update: where it stands in the whole training says everything."""
+        return self.schedule.rate_of(epoch * self.epoch_updates + step, self.schedule.epochs * self.epoch_updates)
 
     def run(self, fit: Fit, progress: Progress, after_epoch: Callable[[Fit], None]) -> None:
         """Train from `fit.epoch` to the end of the schedule."""
         optimiser = make_optimiser(self.network, self.recipe)
         restore_momentum(optimiser, self.network, fit.momentum)
         while fit.epoch < self.schedule.epochs:
-            for group in optimiser.param_groups:
-                group["lr"] = self.schedule.lr_at(fit.epoch)
             started = time.perf_counter()
             fit.loss = self.epoch(optimiser, fit.epoch, progress)
             fit.seconds += time.perf_counter() - started
@@ -92,6 +99,7 @@ class Training:
             loss = self.loss(images, labels, stands_in=self.runtime.rank >= size)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
+            set_rate(optimiser, self.rate(epoch, steps))
             optimiser.step()
             total, steps = total + loss.detach(), steps + 1
             progress.advance(size)
@@ -195,6 +203,12 @@ def make_optimiser(network: nn.Module, recipe: Recipe) -> torch.optim.SGD:
         groups.append({"params": spared, "weight_decay": 0.0})
     fused = next(network.parameters()).device.type in ("cpu", "cuda")
     return torch.optim.SGD(groups, lr=0.1, momentum=recipe.momentum, fused=fused)
+
+
+def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    """The learning rate of the updates from here on."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate
 
 
 def momentum_of(optimiser: torch.optim.Optimizer, network: nn.Module) -> dict[str, Tensor]:

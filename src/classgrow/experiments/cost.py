@@ -56,7 +56,7 @@ def bytes_per_step(parameters: int, devices: int) -> float:
 
 
 def batch_size(run: Outline) -> int:
-    return recipe_for(build_method(run.spec.method).recipe, run.preset).batch_size
+    return recipe_for(build_method(run.spec.method).recipe, run.preset, run.spec.profile).batch_size
 
 
 def run_seconds(run: Outline, machine: Machine, devices: int = 1) -> float:

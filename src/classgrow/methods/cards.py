@@ -12,9 +12,8 @@ from classgrow.method import Method
 from classgrow.methods.catalogue import METHODS
 from classgrow.methods.options import options_of
 from classgrow.presets import PRESETS
-from classgrow.recipes import RECIPES, Profile, Recipe, Schedule, method_options, recipe_for
+from classgrow.recipes import PROFILES, RECIPES, Recipe, Schedule, method_options, recipe_for
 
-PROFILES: tuple[Profile, ...] = ("official", "matched")
 SHOWN = tuple(PRESETS[name] for name in ("cifar", "imagenet", "digits"))
 RECIPE_COLUMNS = ("data", "profile", "first phase", "later phases", "fine-tuning", "batch", "weight decay")
 
@@ -68,7 +67,7 @@ def sentence(part: object) -> str:
 
 
 def recipe_table(method: Method) -> str:
-    """The method's training on every preset, in both profiles; options that change with the data below."""
+    """The method's training on every preset, in every profile; options that change with the data below."""
     rows: list[tuple[str, ...]] = [RECIPE_COLUMNS, ("---",) * len(RECIPE_COLUMNS)]
     for preset in SHOWN:
         for profile in PROFILES:
@@ -104,9 +103,11 @@ def numbers(recipe: Recipe) -> tuple[str, ...]:
 
 
 def schedule_text(schedule: Schedule | None) -> str:
-    """60 × 0.1 (40, 50 → × 0.1)"""
+    """60 × 0.1 (40, 50 → × 0.1), or 21 × 1 (linear)"""
     if schedule is None:
         return "–"
+    if schedule.shape != "steps":
+        return f"{schedule.epochs} × {schedule.lr:g} ({schedule.shape})"
     drops = ", ".join(str(drop) for drop in schedule.drops)
     return f"{schedule.epochs} × {schedule.lr:g} ({drops} → × {schedule.factor:g})"
 

@@ -43,10 +43,11 @@ def departures(record: Record) -> Departures:
 
 
 def _lr(record: Record) -> float | None:
-    rate, own = record.resolved.recipe.first.lr, record.own.recipe
-    if own is None:
+    """A schedule of another shape (the fast profile's) has other rates anyway: there only a rate asked for counts."""
+    first, own = record.resolved.recipe.first, record.own.recipe
+    if own is None or own.first.shape != first.shape:
         return record.spec.lr if record.spec else None
-    return None if rate == own.first.lr else rate
+    return None if first.lr == own.first.lr else first.lr
 
 
 def _epochs(record: Record) -> int | None:

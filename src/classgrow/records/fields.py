@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer
 
 from classgrow.recipes import Recipe
 from classgrow.specs.spec import ResolvedSpec
-from classgrow.specs.typed import typed
+from classgrow.specs.typed import as_json, typed
 
 
 def _finite(value: object) -> object:
@@ -30,5 +29,5 @@ def _resolved(value: object) -> object:
 Number = Annotated[float | None, BeforeValidator(_finite)]
 Finite = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
 Whole = Annotated[int, Field(ge=0, lt=2**53)]
-OwnRecipe = Annotated[InstanceOf[Recipe], BeforeValidator(_recipe), PlainSerializer(asdict)]
+OwnRecipe = Annotated[InstanceOf[Recipe], BeforeValidator(_recipe), PlainSerializer(as_json)]
 Resolved = Annotated[InstanceOf[ResolvedSpec], BeforeValidator(_resolved), PlainSerializer(ResolvedSpec.to_json)]

@@ -5,10 +5,9 @@ They name no rule's words and do not say what the method's own numbers were: bot
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from classgrow.recipes import RECIPES, Recipe, method_options
 from classgrow.specs.spec import ResolvedSpec
+from classgrow.specs.typed import as_json
 
 OLD_RULES: tuple[dict[str, object], ...] = (
     {"name": "nearest", "title": "nearest class mean", "formula": "argmin_c ‖μ_c − f̄(x)‖", "everyday": True},
@@ -50,7 +49,7 @@ def _own(given: dict[str, object], resolved: ResolvedSpec) -> dict[str, object]:
     asked = options_asked if isinstance(options_asked, dict) else {}
     table = method_options(resolved.method, resolved.kind)
     options = {name: value for name, value in resolved.options.items() if name not in asked}
-    return {"recipe": asdict(recipe) if recipe else None, "options": table | options}
+    return {"recipe": as_json(recipe) if recipe else None, "options": table | options}
 
 
 def _own_recipe(given: dict[str, object], resolved: ResolvedSpec) -> Recipe | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from classgrow.data.catalogue import DATASETS, dataset_title
 from classgrow.data.facts import protocol_for
 from classgrow.errors import ClassgrowError
-from classgrow.recipes import MATCHED_EPOCHS, RECIPES, Profile
+from classgrow.recipes import FAST, MATCHED_EPOCHS, RECIPES, Profile
 from classgrow.specs.orders import PUBLISHED
 from classgrow.specs.spec import Spec
 
@@ -105,10 +105,20 @@ class Reduction:
         if self.profile == "matched":
             length = f"{self.epochs} of {MATCHED_EPOCHS}" if self.epochs else f"{MATCHED_EPOCHS}"
             return f"every phase of every method takes {length} epochs"
+        if self.profile == "fast":
+            return self._fast_words()
         if self.epochs is None:
             return ""
         full = _full_epochs(self.datasets or PAPER_DATASETS)
         return f"{self.epochs} of {full} epochs (FGP's; other methods' in proportion)" if full else self._plain_epochs()
+
+    def _fast_words(self) -> str:
+        """With the share of FGP's image-steps in ten phases of 5,000 new images beside a memory of 2,000."""
+        if self.epochs:
+            return f"the fast profile with {self.epochs} epochs in the first phase (others in proportion)"
+        first, later = 5000, 9 * 7000
+        share = (FAST.first_epochs * first + FAST.later_epochs * later) / (first + later)
+        return f"the fast profile: {float(share):.0%} of the image-steps in ten phases of ten classes"
 
     def _plain_epochs(self) -> str:
         return f"{self.epochs} epochs"

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -17,12 +17,12 @@ from classgrow.data.facts import PaperProtocol, protocol_for
 from classgrow.errors import ClassgrowError
 from classgrow.inputs import Inputs
 from classgrow.presets import PresetName
-from classgrow.recipes import Recipe
+from classgrow.recipes import Profile, Recipe
 from classgrow.specs.numerics import numerics_of
 from classgrow.specs.options import check_names, explain, overridden, read_toml
 from classgrow.specs.orders import is_order_file, resolve_order
 from classgrow.specs.training import Asked, resolve_training
-from classgrow.specs.typed import typed
+from classgrow.specs.typed import json_of, typed
 
 Selection = Literal["herding", "random", "closest"]
 Count = Annotated[int, Field(ge=1, lt=2**63)]
@@ -52,7 +52,7 @@ class Spec(BaseModel):
     rule: Word | None = None
     network: Word | None = None
     preset: Word | None = None
-    profile: Literal["official", "matched"] = "official"
+    profile: Profile = "official"
     memory: Count | None = None
     memory_per_class: Count | None = None
     first: Count | None = None
@@ -137,7 +137,7 @@ class ResolvedSpec:
 
     def to_json(self) -> dict[str, object]:
         """The same as JSON values: dicts, lists, numbers and words; without those that say nothing."""
-        values: dict[str, object] = json.loads(json.dumps(asdict(self)))
+        values = json_of(self)
         return {name: value for name, value in values.items() if value or name not in SAID_WHERE_NEEDED}
 
     @classmethod

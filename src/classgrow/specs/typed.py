@@ -1,4 +1,4 @@
-"""From JSON values to frozen dataclasses: every value is checked against the type of its field.
+"""From JSON values to frozen dataclasses and back: every value is checked against the type of its field.
 
 Numbers keep the form they have (2 stays 2 and 2.0 stays 2.0), so that writing a value again gives the same text, and
 with it the same identity. Every text is a word that may stand in the name of a file.
@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from classgrow.errors import ClassgrowError
+from classgrow.json_values import Json, JsonDict
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -36,6 +37,28 @@ def typed(kind: type[Value], values: object, place: str = "") -> Value:
     hints = get_type_hints(kind)
     found = {name: _field(field, hints[name], values, _inside(place, name)) for name, field in known.items()}
     return kind(**found)
+
+
+def json_of(value: DataclassInstance) -> JsonDict:
+    """What `typed` reads as the same dataclass. A field whose metadata says `{"json": "where needed"}` is left out
+    while it has its default."""
+    return {field.name: as_json(getattr(value, field.name)) for field in fields(value) if _is_said(field, value)}
+
+
+def as_json(value: object) -> Json:
+    """Dataclasses, dicts, lists, numbers and words as JSON values."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return json_of(value)
+    if isinstance(value, dict):
+        return {str(name): as_json(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(one) for one in value]
+    assert value is None or isinstance(value, str | int | float | bool)
+    return value
+
+
+def _is_said(field: Field[object], value: object) -> bool:
+    return field.metadata.get("json") != "where needed" or getattr(value, field.name) != field.default
 
 
 def _field(field: Field[object], hint: object, values: dict[str, object], place: str) -> object:
