@@ -61,7 +61,7 @@ class Config(BaseModel):
     seed: int
     integer_names: bool
     classes: list[str]
-    recipe: Annotated[Recipe, PlainSerializer(as_json)]
+    recipe: Annotated[Recipe, PlainSerializer(as_json, return_type=dict)]
     inputs: Inputs
     rule: str | None = None
 

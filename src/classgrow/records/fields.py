@@ -29,5 +29,7 @@ def _resolved(value: object) -> object:
 Number = Annotated[float | None, BeforeValidator(_finite)]
 Finite = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
 Whole = Annotated[int, Field(ge=0, lt=2**53)]
-OwnRecipe = Annotated[InstanceOf[Recipe], BeforeValidator(_recipe), PlainSerializer(as_json)]
-Resolved = Annotated[InstanceOf[ResolvedSpec], BeforeValidator(_resolved), PlainSerializer(ResolvedSpec.to_json)]
+OwnRecipe = Annotated[InstanceOf[Recipe], BeforeValidator(_recipe), PlainSerializer(as_json, return_type=dict)]
+Resolved = Annotated[
+    InstanceOf[ResolvedSpec], BeforeValidator(_resolved), PlainSerializer(ResolvedSpec.to_json, return_type=dict)
+]
