@@ -11,6 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from classgrow.cli.flags import FlagCommand
 from classgrow.cli.grid_view import draw, duration, headline, items_table
 from classgrow.cli.paper import choose, finish, paper, read_reduction
 from classgrow.errors import ClassgrowError
@@ -105,7 +106,7 @@ def replace_rate(phase: PhaseRecord, rate: float) -> PhaseRecord:
 )
 def test_what_is_wrong_is_said_before_anything_runs(arguments: tuple[str, ...], word: str, tmp_path: Path) -> None:
     app = typer.Typer()
-    app.command()(paper)
+    app.command(cls=FlagCommand)(paper)
     done = CliRunner().invoke(app, [*arguments, "--output", str(tmp_path / "runs")])
     assert isinstance(done.exception, ClassgrowError) and word in str(done.exception)
     assert not (tmp_path / "runs").exists()
