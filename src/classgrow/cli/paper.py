@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from classgrow.cli.options import Data, Device, Tensorboard, Threads
+from classgrow.cli.options import Data, Device, Precision, Tensorboard, Threads, read_precision
 
 if TYPE_CHECKING:
+    from classgrow.engine.runtime import PrecisionWish
     from classgrow.experiments.grid import GridOutcome
     from classgrow.specs.paper import Item
     from classgrow.specs.reduction import Reduction
@@ -53,6 +54,7 @@ def paper(
     ray: Annotated[str | None, typer.Option(help="A Ray cluster instead: its address, or auto.")] = None,
     device: Device = "auto",
     threads: Threads = None,
+    precision: Precision = "auto",
     tensorboard: Tensorboard = False,
 ) -> None:
     """Run what is missing of the paper's tables and figures. What was done before, by whomever, is not done again."""
@@ -63,7 +65,7 @@ def paper(
     from classgrow.specs.paper import all_specs, words_for
 
     reduction = read_reduction(dataset, orders, epochs, classes, first, step, memory, profile)
-    chosen = choose(items or [], methods)
+    chosen, wish = choose(items or [], methods), read_precision(precision)
     if list_items and estimate:
         raise typer.BadParameter("--list and --estimate are two questions: ask one at a time.")
     if ray is not None and workers != 1:
@@ -83,7 +85,7 @@ def paper(
         outline(spec)  # whatever is wrong with the settings is said before anything runs
     names = ", ".join(item.name for item in chosen if item.has_runs)
     heading = f"Runs for {names}: {len(specs)}; {words_for(chosen, reduction)}."
-    finish(carry_out(specs, heading, output, data, workers, ray, device, threads, tensorboard), output)
+    finish(carry_out(specs, heading, output, data, workers, ray, device, threads, tensorboard, wish), output)
 
 
 def no_runs(chosen: list[Item], dataset: str | None) -> NoReturn:
@@ -168,6 +170,7 @@ def carry_out(
     device: str,
     threads: int | None,
     tensorboard: bool,
+    precision: PrecisionWish,
 ) -> GridOutcome:
     """Run the grid under its view; Ctrl-C stops it in good order."""
     from classgrow.cli.grid_view import GridView
@@ -178,7 +181,8 @@ def carry_out(
         with GridView(console(), heading) as view:
             return run_grid(
                 specs, output, data,
-                workers=workers, ray=ray, device=device, threads=threads, tensorboard=tensorboard, progress=view,
+                workers=workers, ray=ray, device=device, threads=threads, tensorboard=tensorboard,
+                precision=precision, progress=view,
             )  # fmt: skip
     except KeyboardInterrupt:
         again = shlex.join(["classgrow", *sys.argv[1:]])

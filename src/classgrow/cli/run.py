@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from classgrow.cli.options import Data, Device, Tensorboard, Threads
+from classgrow.cli.options import Data, Device, Precision, Tensorboard, Threads, read_precision
 from classgrow.errors import ClassgrowError
 
 if TYPE_CHECKING:
     from classgrow.engine.compiled import Compile
+    from classgrow.engine.runtime import PrecisionWish
     from classgrow.records.record import Record
     from classgrow.specs.spec import Spec
 
@@ -64,6 +65,7 @@ def run(
         int | None, typer.Option(min=1, help="Processes that share every batch, on this machine; default 1.")
     ] = None,
     compile: Annotated[str, typer.Option(help="auto (where it pays), on or off.")] = "auto",
+    precision: Precision = "auto",
     tensorboard: Tensorboard = False,
 ) -> None:
     """Run one experiment and record it. Every setting has the paper's value for the data set as its default."""
@@ -92,7 +94,7 @@ def run(
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a job early is as good as Ctrl-C
     spec = read_spec(spec_file, settings)
-    wish, place = read_compile(compile), here()
+    wishes, place = (read_compile(compile), read_precision(precision)), here()
     go_on = resume_command(spec, output, data, processes, device, strict, tensorboard)
     try:
         if processes is not None and processes > 1 and place.processes == 1:
@@ -101,7 +103,7 @@ def run(
         if processes not in (None, place.processes):
             raise ClassgrowError(f"This is one of {place.processes} processes: leave out --processes {processes}.")
         end_with_parent()
-        carry_out(spec, output, data, resume, again, strict, device, threads, tensorboard, wish)
+        carry_out(spec, output, data, resume, again, strict, device, threads, tensorboard, *wishes)
     except KeyboardInterrupt:
         if place.rank == 0:
             typer.echo(f"Stopped. Go on with: {go_on}", err=True)
@@ -183,6 +185,7 @@ def carry_out(
     threads: int | None,
     tensorboard: bool,
     compile: Compile = "auto",
+    precision: PrecisionWish = "auto",
 ) -> None:
     """Run with a live bar; one line per phase, then the table. Of several processes only the first shows anything."""
     from rich.console import Console
@@ -213,6 +216,7 @@ def carry_out(
             strict=strict,
             execution=decide(device, threads, processes=place.processes),
             compile=compile,
+            precision=precision,
             progress=live,
             ready=live.ready,
             after_phase=after_phase,

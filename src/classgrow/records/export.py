@@ -56,6 +56,7 @@ COLUMNS = (
     "code_version",
     "commit",
     "cpu",
+    "precision",
 )
 
 
@@ -124,6 +125,7 @@ def _run_columns(record: Record) -> dict[str, Any]:
         "code_version": record.code.version,
         "commit": record.code.commit,
         "cpu": record.hardware.cpu,
+        "precision": record.execution.precision,
     }
 
 
