@@ -62,7 +62,9 @@ def test_a_little_faster_is_not_enough(child: Callable[[str], Any]) -> None:
 
 def test_an_answer_is_kept_for_the_same_question(child: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = child(prints(FAST))
+    assert not probe.is_measured(STEP)
     assert [probe.faster_precision(STEP) for _ in range(3)] == ["bfloat16"] * 3 and len(asked) == 1
+    assert probe.is_measured(STEP)
     assert probe.faster_precision(Step("small", 8, 1, 4, 2)) == "bfloat16" and len(asked) == 2
     monkeypatch.setattr(probe, "processor", lambda: "Another One @ 2 GHz 12ab")
     assert probe.faster_precision(STEP) == "bfloat16" and len(asked) == 3

@@ -367,7 +367,12 @@ def test_a_long_training_is_measured_as_it_will_be(monkeypatch: pytest.MonkeyPat
     assert execution.chosen_execution(run, two, "auto", "auto", Silent()) == two
     facts = replace(network_of(run.resolved), repaid_after=100)
     monkeypatch.setattr(execution, "network_of", lambda resolved: facts)
-    chosen = execution.chosen_execution(run, two, "auto", "auto", Silent())
-    assert chosen == replace(two, precision="bfloat16", compiled=True)
+    said: list[str] = []
+    monkeypatch.setattr(Silent, "say", lambda self, text: said.append(text))
+    monkeypatch.setattr(execution, "is_measured", lambda step: bool(said))
+    for _ in range(2):
+        chosen = execution.chosen_execution(run, two, "auto", "auto", Silent())
+        assert chosen == replace(two, precision="bfloat16", compiled=True)
+    assert len(said) == 1 and said[0].startswith("Measuring whether bfloat16 makes the training faster here")
     step = Step("small", 8, 1, 16, 3)
-    assert seen == [step, (step, "bfloat16", sum(planned_images(run)))]
+    assert seen == [step, (step, "bfloat16", sum(planned_images(run)))] * 2

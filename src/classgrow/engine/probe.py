@@ -12,7 +12,6 @@ import math
 import os
 import re
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -34,8 +33,8 @@ from classgrow.records.environment import hardware
 
 TIMES_FASTER = 1.2
 """bfloat16 is taken from here on: less may be noise, and float32 is what the paper's authors used."""
-EAGER_LIMIT, COMPILED_LIMIT = 60.0, 240.0
-"""Seconds after which a child is ended. One that compiles needs a minute or so."""
+EAGER_LIMIT, COMPILED_LIMIT = 120.0, 300.0
+"""Seconds after which a child is ended. One needs 5 to 10, one that compiles a minute; a busy machine takes longer."""
 TURNS, TURN_SECONDS = 5, 8.0
 """Every way takes its turn so often, or until so much time has passed."""
 PIXELS = 1_000_000
@@ -71,7 +70,9 @@ class Way:
 
 @dataclass(frozen=True)
 class Timing:
-    """`seconds` of a step (the median of its turns) and of the `first` one, which also sets things up."""
+    """A step. `seconds`: processor time for each thread, which other work hardly lengthens, in the fastest
+    of its turns (threads that wait for each other burn some); `first`: what passed in the first one, which also sets
+    things up."""
 
     seconds: float
     first: float
@@ -102,6 +103,12 @@ def compiling_saves(step: Step, precision: Precision, images: int) -> bool:
         return False
     saved = (found[str(plain)].seconds - found[str(compiled)].seconds) * images / step.part().images
     return saved > 2 * found[str(compiled)].first
+
+
+def is_measured(step: Step) -> bool:
+    """Whether it is known how fast the step is in each precision here."""
+    question = asked(step.part(), PRECISIONS)
+    return read(answer_file(question), question) is not None
 
 
 def timings(step: Step, ways: Sequence[Way]) -> Timings:
@@ -208,15 +215,15 @@ def timed(step: Step, ways: Sequence[Way]) -> Timings:
     for way in ways:
         runtime = Runtime(Execution("cpu", step.threads, compiled=way.compiled, precision=way.precision))
         steps[str(way)] = partial(one_step, backbone, images, runtime)
-    first = {name: seconds(run) for name, run in steps.items()}
+    first = {name: passed(run, time.perf_counter) for name, run in steps.items()}
     turns: dict[str, list[float]] = {name: [] for name in steps}
     started = time.perf_counter()
     for turn in range(TURNS):
         if turn and time.perf_counter() - started > TURN_SECONDS:
             break
         for name, run in steps.items():
-            turns[name].append(seconds(run))
-    return {name: Timing(statistics.median(turns[name]), first[name]) for name in steps}
+            turns[name].append(passed(run, time.process_time) / step.threads)
+    return {name: Timing(min(turns[name]), first[name]) for name in steps}
 
 
 def one_step(backbone: nn.Module, images: Tensor, runtime: Runtime) -> None:
@@ -229,10 +236,11 @@ def one_step(backbone: nn.Module, images: Tensor, runtime: Runtime) -> None:
     backbone.zero_grad(set_to_none=True)
 
 
-def seconds(run: Callable[[], None]) -> float:
-    started = time.perf_counter()
+def passed(run: Callable[[], None], clock: Callable[[], float]) -> float:
+    """Seconds by that clock."""
+    started = clock()
     run()
-    return time.perf_counter() - started
+    return clock() - started
 
 
 def main() -> None:

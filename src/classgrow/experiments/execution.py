@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from classgrow.engine.compiled import Compile, decide_compile
-from classgrow.engine.probe import Step, compiling_saves, faster_precision, runs_in_bfloat16
+from classgrow.engine.probe import Step, compiling_saves, faster_precision, is_measured, runs_in_bfloat16
 from classgrow.engine.runtime import Execution, Precision, PrecisionWish, precision_of
 from classgrow.experiments.plan import network_of, planned_images
 from classgrow.progress import Progress
@@ -24,6 +24,8 @@ def chosen_execution(
     repaid_after, images = network_of(run.resolved).repaid_after, sum(planned_images(run))
     is_long = repaid_after is not None and images >= repaid_after
     step = step_of(run, execution)
+    if is_long and execution.device == "cpu" and precision == "auto" and not is_measured(step):
+        progress.say("Measuring whether bfloat16 makes the training faster here; the answer is kept for later runs.")
     chosen = decide_precision(precision, execution, step, is_long)
     if precision == "bfloat16" and chosen != "bfloat16":
         progress.say(NOT_HERE.format("computes"))
