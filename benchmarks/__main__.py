@@ -1,4 +1,4 @@
-"""python -m benchmarks [step|between|growth|startup|memory|reader|report] [--output FILE] [--threads N]
+"""python -m benchmarks [step|precision|between|growth|startup|memory|reader|report] [--output FILE] [--threads N]
 
 Without a name all are run. Each prints a table and goes into one JSON file with the hardware it ran on.
 """
@@ -17,7 +17,7 @@ from rich.table import Table
 
 from classgrow.records.environment import hardware, versions
 
-NAMES = ("step", "between", "growth", "startup", "memory", "reader", "report")
+NAMES = ("step", "precision", "between", "growth", "startup", "memory", "reader", "report")
 
 
 def main() -> None:

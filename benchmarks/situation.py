@@ -7,7 +7,7 @@ import torch
 from classgrow.data.catalogue import DATASETS
 from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
 from classgrow.engine.loop import Training
-from classgrow.engine.runtime import Execution
+from classgrow.engine.runtime import Execution, Precision
 from classgrow.learner import Learner
 from classgrow.specs.training import inputs_of
 from classgrow.steps import Phase, Train
@@ -23,7 +23,13 @@ def images_of(first: int, classes: int, per_class: int) -> LabelledImages:
 
 
 def learner_at(
-    method: str, old: int, new: int, per_class: int, memory: int = 2000, compiled: bool = False
+    method: str,
+    old: int,
+    new: int,
+    per_class: int,
+    memory: int = 2000,
+    compiled: bool = False,
+    precision: Precision = "float32",
 ) -> tuple[Learner, LabelledImages]:
     """A learner that knows `old` classes (exemplars included) and has just grown rows for `new` ones."""
     learner = Learner(
@@ -31,7 +37,7 @@ def learner_at(
         memory=memory,
         inputs=inputs_of(DATASETS["cifar100"], (32, 32, 3)),
         total_classes=100,
-        execution=Execution(threads=torch.get_num_threads(), compiled=compiled),
+        execution=Execution(threads=torch.get_num_threads(), compiled=compiled, precision=precision),
     )
     state = learner.prepare((32, 32, 3))
     everyone = tuple(ClassLabel(number, f"class {number}") for number in range(old + new))

@@ -26,6 +26,22 @@ def data_dir() -> Path:
     return Path(folder)
 
 
+@pytest.fixture(scope="session")
+def measured_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder of the tests' own, where what was measured of this processor is kept for all of them."""
+    return tmp_path_factory.mktemp("measured")
+
+
+@pytest.fixture
+def bfloat16(measured_steps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that compute in bfloat16 are skipped on a processor that cannot."""
+    from classgrow.engine.probe import Step, runs_in_bfloat16
+
+    monkeypatch.setenv("CLASSGROW_CACHE", str(measured_steps))
+    if not runs_in_bfloat16(Step("small", 8, 1, 32, 1)):
+        pytest.skip("a child process failed to compute a step in bfloat16 on this processor")
+
+
 @pytest.fixture
 def patches() -> Callable[..., tuple[np.ndarray, np.ndarray]]:
     """Images of 8 x 8 pixels that are easy to tell apart: class k has a bright patch in place k (0 to 8), and noise.

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from classgrow.cli.live import Meter, clock_text
+from classgrow.cli.options import read_precision
 from classgrow.cli.show import sizes_text
 from classgrow.cli.tables import Table, comparison_table, mean_of, percent
+from classgrow.errors import ClassgrowError
 from classgrow.experiments.plan import planned_images
 from classgrow.experiments.run import prepare
 from classgrow.records.record import RECORD_FILE, read_record
@@ -72,3 +74,9 @@ def test_means_over_runs(finished: tuple[Path, str]) -> None:
     table = comparison_table({"fgp": [record, record]})
     assert table.columns == ("method", "2 cl.", "4 cl.", "average", "forget", "MAD")
     assert table.title.endswith("(mean of 2 seeds)")
+
+
+def test_a_precision_is_one_of_three_words() -> None:
+    assert [read_precision(word) for word in ("auto", "float32", "bfloat16")] == ["auto", "float32", "bfloat16"]
+    with pytest.raises(ClassgrowError, match="auto, float32 or bfloat16, not 'half'"):
+        read_precision("half")

@@ -24,7 +24,7 @@ def test_a_run_for_people(classgrow, finished: tuple[Path, str]) -> None:  # typ
     assert record.hardware.cpu in facts["hardware"] and "1 thread" in facts["hardware"]
     assert facts["repeat"].strip() == (
         "classgrow run --dataset digits --method fgp --memory 50 --first 2 --step 2 --seed 1 --epochs 4 --classes 6 "
-        "--phases 2 --threads 1 --device cpu --compile off"
+        "--phases 2 --threads 1 --device cpu --compile off --precision float32"
     )
     assert "nearest class mean*" in done.stdout and "unnormalised" not in done.stdout and "images/s" in done.stdout
 

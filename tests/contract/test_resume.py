@@ -13,7 +13,7 @@ import torch
 from classgrow import checkpoint
 from classgrow.data.labelled import Dataset
 from classgrow.engine.compiled import Compile, CompiledBackbones, compiler_found
-from classgrow.engine.runtime import Execution
+from classgrow.engine.runtime import Execution, PrecisionWish
 from classgrow.experiments import run
 from classgrow.progress import Progress, Silent
 from classgrow.records.record import without_times
@@ -54,9 +54,17 @@ def small_runs(few_digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "CheckpointFile", partial(checkpoint.CheckpointFile, every_epochs=1))
 
 
-def finish(spec: Spec, folder: Path, progress: Progress | None = None, compile: Compile = "auto") -> tuple[Any, Any]:
+def finish(
+    spec: Spec,
+    folder: Path,
+    progress: Progress | None = None,
+    compile: Compile = "auto",
+    precision: PrecisionWish = "auto",
+) -> tuple[Any, Any]:
     """The record without times and the tensors of the last checkpoint."""
-    outcome = run.run_spec(spec, folder, resume=True, execution=ONE_THREAD, compile=compile, progress=progress)
+    outcome = run.run_spec(
+        spec, folder, resume=True, execution=ONE_THREAD, compile=compile, precision=precision, progress=progress
+    )
     tensors, _ = checkpoint.read(outcome.folder / run.CHECKPOINT_FILE)
     return without_times(outcome.record), tensors
 
@@ -105,6 +113,25 @@ def test_a_fast_run_stopped_in_the_middle_of_its_schedules(method: str, tmp_path
     *parts, stops = stop_and_go_on(lambda: finish(spec, tmp_path / "stopped", stopping))
     assert_same(whole, (parts[0], parts[1]))
     assert stops == (5 if method == "eeil" else 3)
+
+
+@pytest.mark.usefixtures("small_runs", "bfloat16")
+def test_a_run_in_bfloat16_stopped_in_the_middle_of_every_training(name: str, tmp_path: Path) -> None:
+    """It is stored with the run: going on needs no word of it, and makes the same bits."""
+    spec = Spec(dataset="digits", method=name, memory=12, classes=4, first=2, step=2, epochs=2)
+    whole = finish(spec, tmp_path / "whole", precision="bfloat16")
+    assert (whole[0]["status"], whole[0]["execution"]["precision"]) == ("finished", "bfloat16")
+    assert_same(whole, finish(spec, tmp_path / "again", precision="bfloat16"))
+    assert {value.dtype for value in whole[1].values() if value.is_floating_point()} == {torch.float32}
+
+    stopping = Stopping()
+    with pytest.raises(Stopped):
+        finish(spec, tmp_path / "bars", stopping, precision="bfloat16")
+    *parts, stops = stop_and_go_on(lambda: finish(spec, tmp_path / "bars", stopping))
+    assert_same(whole, (parts[0], parts[1]))
+    assert stops + 1 == len(stopping.texts) == {"eeil": 3, "mnemonics": 4}.get(name, 2)
+    exact = finish(spec, tmp_path / "exact")
+    assert any(not torch.equal(value, exact[1][name]) for name, value in whole[1].items())
 
 
 @pytest.mark.skipif(not compiler_found(), reason="compiled steps need a C++ compiler")

@@ -31,6 +31,20 @@ def test_only_long_runs_of_large_networks_are_compiled(monkeypatch: pytest.Monke
     assert decide_compile("on", 100_000, 10**9, "mps") == (False, None)
 
 
+def test_where_it_was_measured_not_to_pay_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "compiler_found", lambda: True)
+    asked: list[str] = []
+
+    def saves() -> bool:
+        asked.append("saves?")
+        return False
+
+    assert decide_compile("auto", 100_000, 100_000, "cpu", saves) == (False, None) and len(asked) == 1
+    assert decide_compile("on", 100_000, 100_000, "cpu", saves) == (True, None)
+    assert decide_compile("auto", 100_000, 100_000, "cuda", saves) == (True, None)
+    assert decide_compile("auto", 100_000, 99_999, "cpu", saves) == (False, None) and len(asked) == 1
+
+
 def test_without_a_compiler_the_run_is_not_compiled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "works", lambda name: False)
     decision, problem = decide_compile("on", 100_000, 10**6, "cpu")

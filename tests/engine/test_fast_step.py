@@ -83,9 +83,14 @@ def test_the_fast_step_is_the_plain_step() -> None:
     assert max(float(parameter.grad.abs().max()) for parameter in slow.network.parameters()) > 1e-3  # type: ignore[union-attr]
 
 
-def test_mixed_precision_changes_little_and_stores_nothing() -> None:
-    """On CUDA it is the device's choice; the CPU can compute the same, slowly."""
-    exact, mixed = second_phase(SLOW), second_phase(replace(SLOW, mixed=True))
+@pytest.mark.usefixtures("bfloat16")
+def test_bfloat16_changes_little_and_stores_nothing() -> None:
+    """Student and fused teacher compute in it; losses, weights, gradients and batch-norm statistics are float32."""
+    half = replace(SLOW, precision="bfloat16")
+    exact = second_phase(SLOW, for_evaluation)
+    mixed = second_phase(half, lambda teacher: for_evaluation(teacher, Runtime(half).dtype))
+    assert mixed.teacher is not None
+    assert {parameter.dtype for parameter in mixed.teacher.backbone.parameters()} == {torch.bfloat16}
     images, labels = batch(exact)
     losses = [training.loss(images, labels) for training in (exact, mixed)]
     for loss in losses:
@@ -96,6 +101,20 @@ def test_mixed_precision_changes_little_and_stores_nothing() -> None:
     assert {parameter.grad.dtype for parameter in mixed.network.parameters() if parameter.grad is not None} == {
         torch.float32
     }
+    for (name, expected), got in zip(exact.network.named_buffers(), mixed.network.buffers(), strict=True):
+        assert got.dtype == expected.dtype, name
+        assert torch.allclose(got, expected, rtol=0.02, atol=0.02), name
+
+
+@pytest.mark.usefixtures("bfloat16")
+def test_batch_norm_sums_up_in_float32() -> None:
+    """A mean of 100 would lose its last digits in bfloat16, which has steps of 0.5 there."""
+    norm, images = torch.nn.BatchNorm2d(3), 100 + torch.randn(32, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    with Runtime(replace(SLOW, precision="bfloat16")).precision():
+        answer = norm(images.bfloat16())
+    expected = 0.1 * images.bfloat16().float().mean((0, 2, 3))
+    assert answer.dtype == torch.bfloat16 and norm.running_mean is not None
+    assert torch.allclose(norm.running_mean, expected, rtol=1e-5)
 
 
 def test_a_step_fits_together_on_another_device() -> None:

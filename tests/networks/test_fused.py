@@ -47,6 +47,20 @@ def test_features_agree_with_the_plain_backbone(name: str) -> None:
     assert torch.allclose(plain, fast, rtol=1e-5, atol=1e-5 * float(plain.abs().max()))
 
 
+@pytest.mark.usefixtures("bfloat16")
+@pytest.mark.parametrize("name", BACKBONES)
+def test_features_in_bfloat16_are_close(name: str) -> None:
+    """It has 8 bits for a number: errors of half a percent, in units of the largest feature, are its rounding."""
+    torch.manual_seed(0)
+    make, shape = BACKBONES[name]
+    backbone = lived_in(make(), shape)
+    images = torch.randn(*shape)
+    with torch.no_grad():
+        plain, fast = backbone(images), fused(backbone, torch.bfloat16)(images)
+    assert fast.dtype == torch.bfloat16 and plain.dtype == torch.float32
+    assert float((plain - fast).abs().max()) < 0.03 * float(plain.abs().max())
+
+
 def test_the_backbone_itself_is_left_alone() -> None:
     backbone = lived_in(resnet32(), (4, 3, 32, 32))
     before = copy.deepcopy(backbone.state_dict())

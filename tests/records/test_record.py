@@ -26,6 +26,7 @@ from classgrow.records.record import (
     RuleResult,
     Seconds,
     read_record,
+    to_json,
     without_times,
     write_record,
 )
@@ -96,6 +97,18 @@ def test_write_and_read_give_the_same_record(tmp_path: Path) -> None:
     assert read_record(path) == record(confusion=CONFUSION)
     assert json.loads(path.read_text())["phases"][2]["rules"]["head"]["accuracy"] == 1 / 6
     assert [file.name for file in path.parent.iterdir()] == [RECORD_FILE]
+
+
+@pytest.mark.parametrize(("mixed", "precision"), [(True, "bfloat16"), (False, "float32")])
+def test_records_from_before_precision_had_a_name(tmp_path: Path, mixed: bool, precision: str) -> None:
+    content = to_json(record())
+    del content["execution"]["precision"]
+    path = tmp_path / RECORD_FILE
+    path.write_text(json.dumps(content | {"execution": content["execution"] | {"mixed": mixed}}))
+    assert read_record(path) == record(execution=Execution(device="cpu", threads=1, precision=precision))
+    path.write_text(json.dumps(content | {"execution": content["execution"] | {"mixed": "yes"}}))
+    with pytest.raises(ClassgrowError, match=r"execution\.mixed"):
+        read_record(path)
 
 
 def test_a_phase_takes_one_line(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_the_page_of_a_run_holds_matrix_formula_times_and_command(runs: Path, tm
     made = make_report(runs, tmp_path / "report")
     text = (made.output / "runs" / f"{make('fgp', '0', 0.4).identity}.html").read_text()
     command = "classgrow run --dataset cifar100 --method fgp --memory 1000 --first 10 --step 10 --order 0 --seed 1"
-    command += " --threads 1 --device cpu --compile off"
+    command += " --threads 1 --device cpu --compile off --precision float32"
     assert f"<pre>{command}</pre>" in text
     assert "BCE(σ(<i>a</i>), <i>y</i>) &amp; &lt;more&gt;" in text
     assert len(re.findall(r"--share:", text)) == 55  # 10 phases: 1 + 2 + ... + 10 groups

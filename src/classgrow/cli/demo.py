@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from classgrow.cli.options import Device
+from classgrow.cli.options import Device, Precision, read_precision
 
 OUTPUT = Path("demo")
 
@@ -18,17 +18,20 @@ def demo(
     seeds: Annotated[int | None, typer.Option(min=1, help="Runs to average; default 1, with --all 3.")] = None,
     device: Device = "auto",
     threads: Annotated[int, typer.Option(min=1, help="Threads; images this small gain nothing from more.")] = 1,
+    precision: Precision = "float32",
     epochs: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
 ) -> None:
     """Learn ten digits, two at a time, with and without protection against forgetting."""
     try:
-        carry_out(every, output, seeds or (3 if every else 1), device, threads, epochs)
+        carry_out(every, output, seeds or (3 if every else 1), device, threads, precision, epochs)
     except KeyboardInterrupt:
         typer.echo("Stopped. The same command goes on from here.", err=True)
         raise typer.Exit(130) from None
 
 
-def carry_out(every: bool, output: Path, seeds: int, device: str, threads: int, epochs: int | None) -> None:
+def carry_out(
+    every: bool, output: Path, seeds: int, device: str, threads: int, precision: str, epochs: int | None
+) -> None:
     """Run what is not finished yet, then the table and the picture of everything."""
     from classgrow.cli.live import LiveRun
     from classgrow.cli.printing import console, print_table
@@ -45,6 +48,7 @@ def carry_out(every: bool, output: Path, seeds: int, device: str, threads: int, 
             seeds,
             epochs=epochs,
             execution=decide(device, threads),
+            precision=read_precision(precision),
             progress=live,
             ready=live.ready,
             after_phase=live.after_phase,

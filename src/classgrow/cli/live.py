@@ -91,6 +91,8 @@ class LiveRun:
         how = f"{execution.device}, {execution.threads} thread{'s' if execution.threads != 1 else ''}"
         if execution.processes > 1:
             how = how.replace(", ", f", {execution.processes} processes with ") + " each"
+        if execution.precision != "float32":
+            how += f", {execution.precision}"
         resumed = f", resuming after {done} of {run.phases} phases" if done else ""
         how = f"preset {run.resolved.kind} ({network_of(run.resolved).name}), {how}"
         self.say(f"{self.name} on {run.spec.dataset}, seed {run.spec.seed}, {how}{resumed}: {record.method.formula}")

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from classgrow.errors import ClassgrowError
+
+if TYPE_CHECKING:
+    from classgrow.engine.runtime import PrecisionWish
 
 # --- of several commands ---------------------------------------------------------------------------------------------
 
@@ -13,6 +18,9 @@ Data = Annotated[
     Path | None, typer.Option("--data", help="Where data sets lie; default: the folder CLASSGROW_DATA names.")
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")]
+Precision = Annotated[
+    str, typer.Option(help="auto (bfloat16 where a long training is measured to be faster), float32 or bfloat16.")
+]
 Tensorboard = Annotated[
     bool, typer.Option("--tensorboard", help="Also write scalars and confusion matrices for TensorBoard.")
 ]
@@ -85,3 +93,11 @@ GridMethods = Annotated[str | None, typer.Option(help="Only these methods, as in
 GridOutput = Annotated[Path, typer.Option(help="Where the runs lie.")]
 Workers = Annotated[int, typer.Option(min=1, help="Runs side by side on this machine.")]
 RayAddress = Annotated[str | None, typer.Option(help="A Ray cluster instead: its address, or auto.")]
+
+
+def read_precision(word: str) -> PrecisionWish:
+    """The word after --precision, checked."""
+    wishes: dict[str, PrecisionWish] = {"auto": "auto", "float32": "float32", "bfloat16": "bfloat16"}
+    if word not in wishes:
+        raise ClassgrowError(f"--precision is auto, float32 or bfloat16, not {word!r}.")
+    return wishes[word]

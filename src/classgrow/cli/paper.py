@@ -29,14 +29,17 @@ from classgrow.cli.options import (
     ImagesPerSecond,
     ItemNames,
     ListItems,
+    Precision,
     RayAddress,
     Tensorboard,
     Threads,
     Wire,
     Workers,
+    read_precision,
 )
 
 if TYPE_CHECKING:
+    from classgrow.engine.runtime import PrecisionWish
     from classgrow.experiments.grid import GridOutcome
     from classgrow.specs.paper import Item
     from classgrow.specs.reduction import Reduction
@@ -56,6 +59,7 @@ class HowToRunGrid:
     device: str
     threads: int | None
     tensorboard: bool
+    precision: PrecisionWish
 
 
 def paper(
@@ -80,6 +84,7 @@ def paper(
     ray: RayAddress = None,
     device: Device = "auto",
     threads: Threads = None,
+    precision: Precision = "auto",
     tensorboard: Tensorboard = False,
 ) -> None:
     """Run what is missing of the paper's tables and figures. Runs that are recorded already are not repeated."""
@@ -87,7 +92,7 @@ def paper(
     from classgrow.cli.printing import print_table
 
     reduction = read_reduction(dataset, orders, epochs, classes, first, step, memory, profile)
-    chosen = choose(items or [], methods)
+    chosen, wish = choose(items or [], methods), read_precision(precision)
     if list_items and estimate:
         raise typer.BadParameter("--list and --estimate are two questions: ask one at a time.")
     if ray is not None and workers != 1:
@@ -100,7 +105,7 @@ def paper(
         for table in cost_tables(chosen, reduction, output, devices, images_per_second, wire):
             print_table(table)
     else:
-        how = HowToRunGrid(output, data_dir, workers, ray, device, threads, tensorboard)
+        how = HowToRunGrid(output, data_dir, workers, ray, device, threads, tensorboard, wish)
         run_missing(chosen, reduction, how)
 
 
@@ -204,7 +209,7 @@ def carry_out(specs: tuple[Spec, ...], heading: str, how: HowToRunGrid) -> GridO
         with GridView(console(), heading) as view:
             return run_grid(
                 specs, how.output, how.data_dir, workers=how.workers, ray=how.ray, device=how.device,
-                threads=how.threads, tensorboard=how.tensorboard, progress=view,
+                threads=how.threads, tensorboard=how.tensorboard, precision=how.precision, progress=view,
             )  # fmt: skip
     except KeyboardInterrupt:
         again = shlex.join(["classgrow", *sys.argv[1:]])

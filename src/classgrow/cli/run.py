@@ -29,6 +29,7 @@ from classgrow.cli.options import (
     NetworkName,
     Order,
     Phases,
+    Precision,
     PresetName,
     Processes,
     Profile,
@@ -42,11 +43,13 @@ from classgrow.cli.options import (
     Strict,
     Tensorboard,
     Threads,
+    read_precision,
 )
 from classgrow.errors import ClassgrowError
 
 if TYPE_CHECKING:
     from classgrow.engine.compiled import Compile
+    from classgrow.engine.runtime import PrecisionWish
     from classgrow.experiments.run import Outcome
     from classgrow.records.record import Record
     from classgrow.specs.spec import Spec
@@ -67,6 +70,7 @@ class HowToRun:
     threads: int | None = None
     processes: int | None = None
     compile: Compile = "auto"
+    precision: PrecisionWish = "auto"
     tensorboard: bool = False
 
 
@@ -99,6 +103,7 @@ def run(
     threads: Threads = None,
     processes: Processes = None,
     compile: CompileWord = "auto",
+    precision: Precision = "auto",
     tensorboard: Tensorboard = False,
 ) -> None:
     """Run one experiment and record it. Every setting has the paper's value for the data set as its default."""
@@ -112,7 +117,8 @@ def run(
     spec = read_spec(spec_file, settings)
     how = HowToRun(
         output=output, data_dir=data_dir, strict=strict, resume=resume, again=again, device=device, threads=threads,
-        processes=processes, compile=read_compile(compile), tensorboard=tensorboard,
+        processes=processes, compile=read_compile(compile), precision=read_precision(precision),
+        tensorboard=tensorboard,
     )  # fmt: skip
     run_here_or_in_several(spec, how)
 
@@ -223,6 +229,7 @@ def carry_out(spec: Spec, how: HowToRun) -> None:
             strict=how.strict,
             execution=decide(how.device, how.threads, processes=place.processes),
             compile=how.compile,
+            precision=how.precision,
             progress=live,
             ready=live.ready,
             after_phase=after_phase,

@@ -89,6 +89,7 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
     seconds = sum(phase.seconds.total for phase in record.phases)
     state = {"finished": "finished", "running": "not finished", "failed": "failed"}[record.status]
     threads = f"{record.execution.threads} thread{'s' if record.execution.threads != 1 else ''}"
+    precision = f", {record.execution.precision}" if record.execution.precision != "float32" else ""
     commit = f", commit {record.code.commit}" if record.code.commit else ""
     gigabytes = f", {machine.memory_gb} GB" if machine.memory_gb else ""
     return [
@@ -110,7 +111,8 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
         ),
         (
             "hardware",
-            f"{machine.cpu}, {machine.cores} cores{gigabytes}, {machine.machine}; {record.execution.device}, {threads}",
+            f"{machine.cpu}, {machine.cores} cores{gigabytes}, {machine.machine}; {record.execution.device}, {threads}"
+            f"{precision}",
         ),
         (
             "versions",

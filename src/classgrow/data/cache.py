@@ -64,14 +64,19 @@ class CacheEntry:
     complete: bool
 
 
-def cache_folder() -> Path:
-    """Where caches lie: in the folder CLASSGROW_CACHE names, else in the user's cache folder."""
+def user_cache() -> Path:
+    """Where all that can be made again lies: the folder CLASSGROW_CACHE names, else one in the user's cache folder."""
     given = os.environ.get("CLASSGROW_CACHE")
     if given:
-        return Path(given) / "images"
+        return Path(given)
     import pooch
 
-    return Path(pooch.os_cache("classgrow")) / "images"
+    return Path(pooch.os_cache("classgrow"))
+
+
+def cache_folder() -> Path:
+    """Where caches of images lie."""
+    return user_cache() / "images"
 
 
 def key_of(sources: Sequence[Source]) -> str:

@@ -37,16 +37,23 @@ def compiler_found() -> bool:
 
 
 def decide_compile(
-    wish: Compile, repaid_after: int | None, planned_images: int, device: str
+    wish: Compile,
+    repaid_after: int | None,
+    planned_images: int,
+    device: str,
+    saves: Callable[[], bool] = lambda: True,
 ) -> tuple[bool, str | None]:
     """Whether to compile, and one line to tell where a wish cannot be met. Decided once per run and stored.
 
-    `repaid_after`: training images from which compiling pays (half a minute or so of warm-up, twice); None: never.
+    `repaid_after`: training images from which compiling may pay (half a minute or so of warm-up, twice); None: never.
+    `saves` is asked on a processor then: whether it does pay there.
     """
-    pays = repaid_after is not None and planned_images >= repaid_after
-    wanted = wish == "on" or (wish == "auto" and pays)
+    may_pay = repaid_after is not None and planned_images >= repaid_after
+    wanted = wish == "on" or (wish == "auto" and may_pay)
     if wanted and device == "cpu" and not compiler_found():
         return False, "No working C++ compiler was found, so the run is not compiled; install g++ to make it faster."
+    if wanted and wish == "auto" and device == "cpu":
+        return saves(), None
     return wanted and device != "mps", None
 
 

@@ -147,7 +147,7 @@ class Training:
         """The backbone in the run's precision; the head, and losses after it, never in a lower one."""
         with self.runtime.precision():
             features = backbone(images)
-        return network.head(features.to(images.dtype) if self.runtime.execution.mixed else features)
+        return network.head(features.to(images.dtype) if self.runtime.execution.is_mixed else features)
 
     @cached_property
     def _shared(self) -> nn.Module:

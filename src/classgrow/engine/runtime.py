@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -17,6 +17,9 @@ from classgrow.engine.group import Group, join
 from classgrow.engine.place import cores, here
 from classgrow.errors import ClassgrowError
 
+Precision = Literal["float32", "bfloat16"]
+PrecisionWish = Literal["auto", "float32", "bfloat16"]
+
 
 @dataclass(frozen=True)
 class Execution:
@@ -26,8 +29,13 @@ class Execution:
     threads: int = 1
     processes: int = 1
     compiled: bool = False
-    mixed: bool = False
-    """The backbone in bfloat16; decided by the device."""
+    precision: Precision = "float32"
+    """In which the backbone computes while it trains; weights, head and losses are always float32."""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the backbone computes in another precision than its weights have."""
+        return self.precision != "float32"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -42,9 +50,14 @@ def decide(device: str = "auto", threads: int | None = None, compiled: bool = Fa
     if processes > 1 and device not in ("cpu", "cuda"):
         raise ClassgrowError(f"Several processes train on cpu or cuda, not on {device}: give `device` = cpu.")
     share = torch.get_num_threads() if processes == 1 else max(1, cores() // here().local_processes)
+    return Execution(device, threads or share, processes, compiled, precision_of(device))
+
+
+def precision_of(device: str) -> Precision:
+    """What a device computes in unless told otherwise; of processors only a measurement tells (`engine/probe.py`)."""
     # bfloat16 needs no scaling of losses, unlike float16; where it is only imitated it would be slow.
-    mixed = torch.device(device).type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    return Execution(device, threads or share, processes, compiled, mixed)
+    native = torch.device(device).type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return "bfloat16" if native else "float32"
 
 
 def unknown_device(device: str) -> ClassgrowError:
@@ -107,9 +120,14 @@ class Runtime:
     def processes(self) -> int:
         return self.execution.processes
 
+    @property
+    def dtype(self) -> torch.dtype | None:
+        """What a backbone computes in; None: in what its weights are."""
+        return torch.bfloat16 if self.execution.is_mixed else None
+
     def precision(self) -> AbstractContextManager[Any]:
-        """Inside, a backbone computes in bfloat16 if the run is mixed; weights and gradients are not stored so."""
-        return torch.autocast(self.device.type, torch.bfloat16) if self.execution.mixed else nullcontext()
+        """Inside, a backbone computes in the run's precision; weights and gradients are not stored so."""
+        return torch.autocast(self.device.type, self.dtype) if self.dtype else nullcontext()
 
     def sums_over_processes(self, counts: Sequence[Tensor | float]) -> Sequence[Tensor | float]:
         """The sum of each count over all processes, in one exchange."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from classgrow.engine.runtime import Execution
+from classgrow.engine.runtime import Execution, PrecisionWish
 from classgrow.experiments.run import Outcome, Run, run_spec
 from classgrow.progress import Progress
 from classgrow.records.record import Record
@@ -30,6 +30,7 @@ def run_demo(
     *,
     epochs: int | None = None,
     execution: Execution | None = None,
+    precision: PrecisionWish = "float32",
     progress: Progress | None = None,
     ready: Callable[[Run, Record], None] = lambda run, record: None,
     after_phase: Callable[[Record], None] = lambda record: None,
@@ -41,6 +42,7 @@ def run_demo(
             output,
             resume=True,
             execution=execution,
+            precision=precision,
             progress=progress,
             ready=ready,
             after_phase=after_phase,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from classgrow.engine.runtime import is_there, unknown_device
+from classgrow.engine.runtime import PrecisionWish, is_there, unknown_device
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.crew import Crew, LocalCrew
 from classgrow.experiments.lock import is_locked
@@ -178,11 +178,12 @@ def run_grid(
     threads: int | None = None,
     device: str = "auto",
     tensorboard: bool = False,
+    precision: PrecisionWish = "auto",
     progress: GridProgress | None = None,
 ) -> GridOutcome:
     """Do what is missing of `specs` below `output`, on `workers` processes here or on a Ray cluster (`ray`: "auto" or
     an address). `threads`: of each run; unless given, the cores are divided among the workers. `tensorboard`: runs also
-    write their scalars for it.
+    write their scalars for it. `precision`: of each run, "auto" to measure which is faster.
 
     A run that another process holds is left to it, looked at again later, and taken over if that process dies.
     """
@@ -196,7 +197,10 @@ def run_grid(
     crew: Crew = LocalCrew(workers, threads) if ray is None else _ray_crew(ray, threads)
     if isinstance(crew, LocalCrew):
         threads = crew.threads
-    jobs = {name: Job(run.spec, name, output, data_dir, device, threads, tensorboard) for name, run in runs.items()}
+    jobs = {
+        name: Job(run.spec, name, output, data_dir, device, threads, tensorboard, precision)
+        for name, run in runs.items()
+    }
     return Grid(jobs, Ledger(runs), crew, progress or SilentGrid()).carry_out()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,15 @@ from classgrow.checkpoint import CheckpointFile
 from classgrow.data.catalogue import load
 from classgrow.data.labelled import Dataset
 from classgrow.data.scenario import Scenario
-from classgrow.engine.compiled import Compile, decide_compile
+from classgrow.engine.compiled import Compile
 from classgrow.engine.group import Group, join, reporting_lost_processes
 from classgrow.engine.resident import resident
-from classgrow.engine.runtime import Execution, decide
+from classgrow.engine.runtime import Execution, PrecisionWish, decide
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.evaluation import evaluate
+from classgrow.experiments.execution import chosen_execution, step_of
 from classgrow.experiments.lock import LOCK_FILE, only_one
-from classgrow.experiments.plan import budget_of, method_of, network_of, planned_images, resolved_for
+from classgrow.experiments.plan import budget_of, method_of, network_of, resolved_for
 from classgrow.experiments.resume import resume_execution
 from classgrow.experiments.start import make_learner, new_record, now
 from classgrow.method import Method
@@ -81,14 +82,16 @@ def run_spec(
     strict: bool = False,
     execution: Execution | None = None,
     compile: Compile = "auto",
+    precision: PrecisionWish = "auto",
     progress: Progress | None = None,
     ready: Callable[[Run, Record], None] = lambda run, record: None,
     after_phase: Callable[[Record], None] = lambda record: None,
 ) -> Outcome:
     """Run a spec, or go on with it; a run that is finished is left as it is, unless it is to run `again`.
 
-    `strict` refuses a folder of images with files that would be skipped. `ready` hears of the run once, before
-    training; `after_phase` of the record each time a phase was added.
+    `strict` refuses a folder of images with files that would be skipped. `compile` and `precision` are decided as the
+    run begins: "auto" measures what is faster, where the training is long enough for that to pay. `ready` hears of the
+    run once, before training; `after_phase` of the record each time a phase was added.
     Of several processes only the first holds the folder, writes and reports.
     """
     if resume and again:
@@ -105,7 +108,7 @@ def run_spec(
             held.enter_context(only_one(run.folder))
             if again:
                 clear_folder(run.folder, reporter)
-            return open_record(run, resume, execution, compile, reporter)
+            return open_record(run, resume, execution, (compile, precision), reporter)
 
         record = group.decided(begin)
         if len(record.phases) >= run.phases:
@@ -118,7 +121,9 @@ def run_spec(
         return Outcome(record, run.folder)
 
 
-def open_record(run: Run, resume: bool, execution: Execution, wish: Compile, progress: Progress) -> Record:
+def open_record(
+    run: Run, resume: bool, execution: Execution, wishes: tuple[Compile, PrecisionWish], progress: Progress
+) -> Record:
     """The record to continue, written as running; a finished one as it is."""
     record = existing_record(run)
     if record is not None and record.resolved.data != run.resolved.data:
@@ -134,9 +139,10 @@ def open_record(run: Run, resume: bool, execution: Execution, wish: Compile, pro
             "give `resume` to go on with it, or `again` to start it afresh."
         )
     if record is None:
-        record = new_record(run, chosen_execution(run, execution, wish, progress))
+        record = new_record(run, chosen_execution(run, execution, *wishes, progress))
     else:
-        current = resume_execution(Execution(**record.execution.model_dump()), execution, wish, progress)
+        earlier = Execution(**record.execution.model_dump())
+        current = resume_execution(earlier, execution, *wishes, step_of(run, execution), progress)
         record = record.model_copy(update={"execution": records.Execution(**current.as_json())})
     record = record.model_copy(
         update={
@@ -157,15 +163,6 @@ def check_memory(method: Method, resolved: ResolvedSpec) -> None:
     budget = budget_of(resolved, method)
     if budget and method.held_out:
         budget.held_out_quota(resolved.total_classes, method.held_out)
-
-
-def chosen_execution(run: Run, execution: Execution, wish: Compile, progress: Progress) -> Execution:
-    """Decides, once per run, whether the training step is compiled."""
-    repaid_after, images = network_of(run.resolved).repaid_after, sum(planned_images(run))
-    compiled, problem = decide_compile(wish, repaid_after, images, execution.device)
-    if problem:
-        progress.say(problem)
-    return replace(execution, compiled=compiled)
 
 
 def carry_out(

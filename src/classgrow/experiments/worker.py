@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, TextIO
 
 from classgrow.checkpoint import write_atomically
-from classgrow.engine.runtime import decide
+from classgrow.engine.runtime import PrecisionWish, decide
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.lock import BusyError, only_one
 from classgrow.experiments.run import Outcome, Run, run_spec
@@ -60,6 +60,7 @@ class Job:
     device: str = "auto"
     threads: int | None = None
     tensorboard: bool = False
+    precision: PrecisionWish = "auto"
 
     @property
     def folder(self) -> Path:
@@ -124,6 +125,7 @@ def work(job: Job, tell: Tell) -> Event:
                 job.data_dir,
                 resume=True,
                 execution=decide(job.device, job.threads),
+                precision=job.precision,
                 progress=reporter,
                 ready=reporter.ready,
                 after_phase=after_phase,

@@ -48,10 +48,10 @@ class FoldedConv(nn.Module):
 
 
 def fusible(images: Tensor) -> bool:
-    """oneDNN's fused convolutions: floats on the CPU."""
+    """oneDNN's fused convolutions: on the CPU, in float32 or bfloat16."""
     return (
         images.device.type == "cpu"
-        and images.dtype == torch.float32
+        and images.dtype in (torch.float32, torch.bfloat16)
         and torch.backends.mkldnn.is_available()
         and hasattr(torch.ops.mkldnn, "_convolution_pointwise_")
     )
@@ -80,9 +80,9 @@ class FusedBlock(nn.Module):
 
 
 class FusedResNet(nn.Module):
-    """Any of our residual backbones for evaluation."""
+    """Any of our residual backbones for evaluation, computed in `dtype`, or else in that of its weights."""
 
-    def __init__(self, backbone: CifarResNet | SmallNet | ImagenetResNet) -> None:
+    def __init__(self, backbone: CifarResNet | SmallNet | ImagenetResNet, dtype: torch.dtype | None = None) -> None:
         super().__init__()
         self.features = backbone.features
         self.first = FoldedConv(backbone.conv1, backbone.bn1)
@@ -90,24 +90,28 @@ class FusedResNet(nn.Module):
         self.blocks = nn.Sequential(
             *(FusedBlock(part) for part in backbone.modules() if isinstance(part, BasicBlock | ImagenetBlock))
         )
-        self.eval().requires_grad_(False)
+        self.eval().requires_grad_(False).to(dtype)
+        self.dtype = self.first.convolution.weight.dtype
 
     def forward(self, images: Tensor) -> Tensor:
-        out = self.first(images.contiguous(memory_format=torch.channels_last), relu=True)
+        out = self.first(images.to(self.dtype, memory_format=torch.channels_last), relu=True)
         if self.pools:
             out = functional.max_pool2d(out, 3, stride=2, padding=1)
         return torch.mean(self.blocks(out), dim=(2, 3))
 
 
-def fused(backbone: nn.Module) -> nn.Module:
+def fused(backbone: nn.Module, dtype: torch.dtype | None = None) -> nn.Module:
     """The same features, faster; or the backbone itself where this file does not know it."""
     if type(backbone) is CifarResNet or type(backbone) is SmallNet or type(backbone) is ImagenetResNet:
         on_cpu = next(backbone.parameters()).device.type == "cpu"
-        return FusedResNet(backbone) if on_cpu else backbone
+        return FusedResNet(backbone, dtype) if on_cpu else backbone
     return backbone
 
 
-def for_evaluation(network: Network) -> Network:
-    """A network that answers as `network` does in evaluation mode; it shares the head and does not follow changes."""
+def for_evaluation(network: Network, dtype: torch.dtype | None = None) -> Network:
+    """A network that answers as `network` does in evaluation mode; it shares the head and does not follow changes.
+
+    Where its backbone can be fused and a `dtype` is given, it computes in it, and its features are of that type.
+    """
     network.eval()
-    return Network(fused(network.backbone), network.head)
+    return Network(fused(network.backbone, dtype), network.head)

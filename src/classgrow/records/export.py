@@ -57,6 +57,7 @@ COLUMNS = (
     "code_version",
     "commit",
     "cpu",
+    "precision",
 )
 
 
@@ -125,6 +126,7 @@ def _run_columns(record: Record) -> dict[str, Cell]:
         "code_version": record.code.version,
         "commit": record.code.commit,
         "cpu": record.hardware.cpu,
+        "precision": record.execution.precision,
     }
 
 

@@ -45,10 +45,19 @@ def in_current_format(content: object, version: int) -> object:
         return content
     if version == 1:
         content = as_format_2(content)
+    content = content | {"execution": _with_precision(content.get("execution"))} if "execution" in content else content
     spec = content.get("spec")
     if isinstance(spec, dict) and not spec.keys() <= Spec.model_fields.keys():
         content = content | {"spec": None, "unread_spec": json.dumps(spec)}
     return content
+
+
+def _with_precision(execution: object) -> object:
+    """Earlier versions said `mixed` where the backbone computed in bfloat16."""
+    if not isinstance(execution, dict) or not isinstance(execution.get("mixed"), bool) or "precision" in execution:
+        return execution
+    rest = {name: value for name, value in execution.items() if name != "mixed"}
+    return rest | {"precision": "bfloat16" if execution["mixed"] else "float32"}
 
 
 def unreadable(path: Path, reason: str) -> ClassgrowError:

@@ -108,7 +108,7 @@ class Execution(_Part):
     threads: Whole
     processes: Whole = 1
     compiled: bool = False
-    mixed: bool = False
+    precision: Literal["float32", "bfloat16"] = "float32"
 
 
 class Versions(_Part):

@@ -23,4 +23,5 @@ def repeat_command(record: Record) -> str | None:
     if how.processes > 1:
         words.append(f"--processes {how.processes}")
     words += [f"--device {shlex.quote(how.device)}", f"--compile {'on' if how.compiled else 'off'}"]
+    words.append(f"--precision {how.precision}")
     return printable(" ".join(words))

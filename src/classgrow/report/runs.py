@@ -146,7 +146,8 @@ def run_of(record: Record) -> Run:
         forgetting=numbers.forgetting,
         mad=numbers.mad,
         seconds=seconds if seconds > 0 else None,
-        hardware=f"{record.hardware.cpu}, {record.execution.device}, {record.execution.threads} threads",
+        hardware=f"{record.hardware.cpu}, {record.execution.device}, {record.execution.threads} threads"
+        + (f", {record.execution.precision}" if record.execution.precision != "float32" else ""),
         epochs=resolved.recipe.first.epochs,
         phases_done=len(record.phases),
         status=record.status,

@@ -68,7 +68,9 @@ class Train:
         """What is trained, on what, how."""
         return Training(
             network=state.network,
-            teacher=for_evaluation(state.teacher) if state.teacher and self.objective.reads_teacher else None,
+            teacher=for_evaluation(state.teacher, phase.runtime.dtype)
+            if state.teacher and self.objective.reads_teacher
+            else None,
             data=self.data(state, phase),
             objective=self.objective,
             schedule=self.schedule_for(phase),
