@@ -164,7 +164,7 @@ def test_the_record_says_what_happened(whole: dict[str, Any]) -> None:
     last = whole["phases"][-1]["rules"]
     right = sum(whole["confusion"][k][k] for k in range(6))
     assert last["nearest"]["accuracy"] == right / 120 == pytest.approx(sum(last["nearest"]["per_class"]) / 6)
-    assert set(last) == {"nearest", "raw_nearest", "head"}
+    assert set(last) == {"nearest", "head"}
     assert (whole["status"], whole["headline"], whole["seed"]) == ("finished", "nearest", 1)
 
 

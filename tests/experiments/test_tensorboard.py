@@ -25,7 +25,7 @@ def test_scalars_and_confusion_after_every_phase(tmp_path: Path) -> None:
     assert folder.name == f"fgp-{record.identity}"
     events = EventAccumulator(str(folder))
     events.Reload()
-    for rule in ("nearest", "raw_nearest", "head"):
+    for rule in ("nearest", "head"):
         read = [(event.step, event.value) for event in events.Scalars(f"accuracy/{rule}")]
         expected = [(phase.classes_seen, pytest.approx(phase.rules[rule].accuracy)) for phase in record.phases]  # type: ignore[union-attr, index]
         assert read == expected

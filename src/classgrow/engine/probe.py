@@ -29,8 +29,11 @@ from torch import Tensor, nn
 from classgrow.data.cache import user_cache
 from classgrow.engine.runtime import Execution, Precision, Runtime
 from classgrow.networks.catalogue import build_backbone
+from classgrow.networks.network import channels_last
 from classgrow.records.environment import hardware
 
+Question = dict[str, Any]
+"""What is asked of a child process, as JSON."""
 TIMES_FASTER = 1.2
 """bfloat16 is taken from here on: less may be noise, and float32 is what the paper's authors used."""
 EAGER_LIMIT, COMPILED_LIMIT = 120.0, 300.0
@@ -129,7 +132,7 @@ def timings(step: Step, ways: Sequence[Way]) -> Timings:
 # --- what is remembered ----------------------------------------------------------------------------------------------
 
 
-def asked(step: Step, ways: Sequence[Way]) -> dict[str, Any]:
+def asked(step: Step, ways: Sequence[Way]) -> Question:
     """The question as plain values: everything that may change its answer."""
     limit = os.environ.get("ONEDNN_MAX_CPU_ISA", "")
     machine = {"processor": processor(), "torch": torch.__version__, "limit": limit}
@@ -146,14 +149,14 @@ def processor() -> str:
     return f"{hardware().cpu} {hashlib.blake2b(abilities.encode(), digest_size=4).hexdigest()}"
 
 
-def answer_file(question: dict[str, Any]) -> Path:
+def answer_file(question: Question) -> Path:
     """A file for each question, under the processor's name."""
     name = re.sub(r"[^a-z0-9]+", "-", question["processor"].lower()).strip("-")
     digest = hashlib.blake2b(json.dumps(question).encode(), digest_size=8).hexdigest()
     return user_cache() / "steps" / f"{name}-{digest}.json"
 
 
-def read(path: Path, question: dict[str, Any]) -> Timings | None:
+def read(path: Path, question: Question) -> Timings | None:
     """What the file answers to the question; None if there is none, or it is damaged."""
     with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -162,7 +165,7 @@ def read(path: Path, question: dict[str, Any]) -> Timings | None:
     return None
 
 
-def keep(path: Path, question: dict[str, Any], found: Timings) -> None:
+def keep(path: Path, question: Question, found: Timings) -> None:
     """Remember it; where that cannot be, it is measured again next time."""
     content = {"question": question, "timings": {way: asdict(timing) for way, timing in found.items()}}
     with suppress(OSError):
@@ -173,7 +176,7 @@ def keep(path: Path, question: dict[str, Any], found: Timings) -> None:
         Path(temporary).replace(path)
 
 
-def checked(content: dict[str, Any], question: dict[str, Any]) -> Timings:
+def checked(content: Question, question: Question) -> Timings:
     """Timings of all ways that were asked for, from JSON values; anything else is a ValueError, or another."""
     found = {str(way): Timing(**content[str(way)]) for way in (Way(**way) for way in question["ways"])}
     numbers = [float(number) for timing in found.values() for number in (timing.seconds, timing.first)]
@@ -185,7 +188,7 @@ def checked(content: dict[str, Any], question: dict[str, Any]) -> Timings:
 # --- the child -------------------------------------------------------------------------------------------------------
 
 
-def measured(question: dict[str, Any], limit: float) -> Timings | None:
+def measured(question: Question, limit: float) -> Timings | None:
     """The answer of a child process; empty if an instruction killed it, None if it failed in any other way."""
     try:
         done = subprocess.run(child(question), capture_output=True, text=True, timeout=limit)
@@ -199,15 +202,14 @@ def measured(question: dict[str, Any], limit: float) -> Timings | None:
     return None
 
 
-def child(question: dict[str, Any]) -> list[str]:
+def child(question: Question) -> list[str]:
     """The command that times the step."""
     return [sys.executable, "-m", "classgrow.engine.probe", json.dumps(question)]
 
 
 def timed(step: Step, ways: Sequence[Way]) -> Timings:
     """Time the step in this process, every way in turn."""
-    backbone = build_backbone(step.network, step.channels, False).train()
-    backbone.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    backbone = channels_last(build_backbone(step.network, step.channels, False).train())
     draws = torch.Generator().manual_seed(0)
     images = torch.randn(step.images, step.channels, step.size, step.size, generator=draws)
     images = images.contiguous(memory_format=torch.channels_last)

@@ -39,6 +39,9 @@ SKIPPED_CHECKS = {
 }
 """Estimator checks of scikit-learn that are skipped, each with its reason; all others pass."""
 
+Given = Any
+"""What scikit-learn's tools hand over: anything, checked before it is used."""
+
 OWN = ("image_shape", "value_range", "random_state", "verbose")
 """Arguments that are not handed on to the learner."""
 
@@ -64,24 +67,24 @@ class ClassGrowClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        method: Any = "fgp",
+        method: Given = "fgp",
         *,
         memory: int | None = None,
         memory_per_class: int | None = None,
-        network: Any = None,
+        network: Given = None,
         preset: str | None = None,
         dataset: str | None = None,
-        rule: Any = None,
-        recipe: Any = None,
-        inputs: Any = None,
+        rule: Given = None,
+        recipe: Given = None,
+        inputs: Given = None,
         total_classes: int | None = None,
         epochs: int | None = None,
         profile: str = "official",
         selection: str | None = None,
-        execution: Any = None,
+        execution: Given = None,
         image_shape: Shape | None = None,
         value_range: tuple[float, float] | None = None,
-        random_state: Any = 1,
+        random_state: Given = 1,
         verbose: bool = False,
     ) -> None:
         self.method = method
@@ -105,11 +108,11 @@ class ClassGrowClassifier(ClassifierMixin, BaseEstimator):
 
     # --- learning --------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Given, y: Given) -> Self:
         """Learn all of y's classes at once; what was known before is gone."""
         return self._begin(X, y, None)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Given, y: Given, classes: Given = None) -> Self:
         """Go on learning: new classes, or more images of known ones.
 
         `classes` may say which classes there will ever be. It is not needed: `classes_` holds those learned so far.
@@ -132,18 +135,18 @@ class ClassGrowClassifier(ClassifierMixin, BaseEstimator):
 
     # --- answers ---------------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Given) -> Array:
         """The class of each image."""
         best = self._scores(X).argmax(1)
         found: Array = self.classes_[best]
         return found
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Given) -> npt.NDArray[np.float64]:
         """Calibrated probabilities (images, classes); columns are in the order of `classes_`."""
         images = self._images(X)
         return self.learner_.predict_proba(images)[:, self._columns()]
 
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+    def decision_function(self, X: Given) -> npt.NDArray[np.float64]:
         """Scores (images, classes) by the method's rule, larger is better; columns are in the order of `classes_`.
 
         Two classes are one column (images,), as scikit-learn has it: by how much the second class is better.
@@ -153,32 +156,32 @@ class ClassGrowClassifier(ClassifierMixin, BaseEstimator):
 
     # --- what scikit-learn and pickle ask for ----------------------------------------------------------------------
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Given:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         return tags
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, Given]:
         state = dict(super().__getstate__())
         if "learner_" in state:
             state["learner_"] = packed(state["learner_"])
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, Given]) -> None:
         if "learner_" in state:
             state = {**state, "learner_": unpacked(state["learner_"])}
         super().__setstate__(state)
 
     # --- details ---------------------------------------------------------------------------------------------------
 
-    def _begin(self, X: Any, y: Any, classes: Any) -> Self:
+    def _begin(self, X: Given, y: Given, classes: Given) -> Self:
         rows, labels, shape = self._checked(X, y, classes, reset=True)
         form = format_for(rows, shape, self.image_shape, self.value_range)
         learner = self._new_learner(form, classes).learn(form.images(rows), plain_names(labels))
         self.learner_, self.pixel_format_, self.classes_ = learner, form, np.unique(labels)
         return self
 
-    def _new_learner(self, form: PixelFormat, classes: Any) -> Learner:
+    def _new_learner(self, form: PixelFormat, classes: Given) -> Learner:
         generator = check_random_state(self.random_state)
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else generator.randint(2**31 - 1)
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
@@ -188,7 +191,7 @@ class ClassGrowClassifier(ClassifierMixin, BaseEstimator):
             settings["inputs"] = replace(inputs_for(preset_for(form.shape[0]), form.shape), crop="none", padding=0)
         return Learner(**settings, seed=int(seed), progress=None if self.verbose else Silent())
 
-    def _checked(self, X: Any, y: Any, classes: Any, reset: bool) -> tuple[Array, Array, Shape | None]:
+    def _checked(self, X: Given, y: Given, classes: Given, reset: bool) -> tuple[Array, Array, Shape | None]:
         """Rows and labels as scikit-learn checks them, and the shape of X's images if they are not rows already."""
         given, shape = rows_of(X)
         rows, labels = validate_data(self, given, y, reset=reset)
@@ -200,13 +203,13 @@ class ClassGrowClassifier(ClassifierMixin, BaseEstimator):
             )
         return rows, labels, shape
 
-    def _images(self, X: Any) -> npt.NDArray[np.uint8]:
+    def _images(self, X: Given) -> npt.NDArray[np.uint8]:
         check_is_fitted(self, "learner_")
         given, shape = rows_of(X)
         self.pixel_format_.check(shape)
         return self.pixel_format_.images(validate_data(self, given, reset=False))
 
-    def _scores(self, X: Any) -> npt.NDArray[np.float32]:
+    def _scores(self, X: Given) -> npt.NDArray[np.float32]:
         images = self._images(X)
         return self.learner_.scores(images)[:, self._columns()]
 
@@ -216,6 +219,6 @@ class ClassGrowClassifier(ClassifierMixin, BaseEstimator):
         return [place[name] for name in plain_names(self.classes_)]
 
 
-def plain_names(labels: Iterable[Any]) -> list[Name]:
+def plain_names(labels: Iterable[Given]) -> list[Name]:
     """Labels as a learner takes them: text, or whole numbers (also for truth values and floats such as 1.0)."""
     return [str(label) if isinstance(label, str) else int(label) for label in labels]

@@ -50,9 +50,10 @@ def format_for(
     rows: Array, shape: Shape | None, image_shape: Shape | None, value_range: tuple[float, float] | None
 ) -> PixelFormat:
     """The format of the first rows. `shape`: that of the images they were; the others as the user gave them."""
-    if image_shape is None and shape is None:
+    known = image_shape if shape is None else shape
+    if known is None:
         return PixelFormat(square_for(rows.shape[1]), *range_for(rows, value_range))
-    found = with_channels(image_shape if shape is None else shape)  # type: ignore[arg-type]
+    found = with_channels(known)
     if math.prod(found) != rows.shape[1] or (image_shape is not None and with_channels(image_shape) != found):
         given = f"rows of {rows.shape[1]} values" if shape is None else f"images of shape {shape}"
         raise ClassgrowError(f"`image_shape` = {image_shape} does not fit {given}: give the shape that they have.")
