@@ -72,7 +72,8 @@ class Shortening:
 
 
 FAST = Shortening(Fraction(5, 7), Fraction(3, 10), 0.25, 0.5, Fraction(1, 4), 0.1)
-"""Tuned for FGP on CIFAR-100 (docs/performance.md); the same shares are taken of every other method's recipe."""
+"""Set from a few trials of FGP on CIFAR-100, not tuned to the end and not yet checked over a run (docs/performance.md);
+the same shares are taken of every other method's recipe."""
 
 
 # A row of numbers is (epochs, learning rate, drops, factor).
