@@ -22,6 +22,7 @@ from classgrow.errors import ClassgrowError
 from classgrow.inputs import Inputs, kept_side
 from classgrow.json_values import JsonDict
 from classgrow.learner import Learner
+from classgrow.learner.arguments import rule_of
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.methods.catalogue import METHODS, known_methods
@@ -40,7 +41,8 @@ CONFIG_FILE, WEIGHTS_FILE = "config.json", "weights.safetensors"
 class Config(BaseModel):
     """What config.json says. `method` or `network` None: a value of the user's own, to be given again at loading.
 
-    `value` is the method's fingerprint; older bundles have none.
+    `value` is the fingerprint of the method as it was given, `rule_value` that of the rule that answers; older bundles
+    have none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -64,6 +66,7 @@ class Config(BaseModel):
     recipe: Annotated[Recipe, PlainSerializer(as_json, return_type=dict)]
     inputs: Inputs
     rule: str | None = None
+    rule_value: str = ""
 
 
 def save(learner: Learner, folder: Path | str) -> None:
@@ -90,9 +93,9 @@ def save(learner: Learner, folder: Path | str) -> None:
 
 def load(
     folder: Path | str,
-    method: Method | None = None,
+    method: str | Method | None = None,
     network: nn.Module | None = None,
-    rule: Rule | None = None,
+    rule: str | Rule | None = None,
     execution: Execution | None = None,
     progress: Progress | None = None,
 ) -> Learner:
@@ -131,13 +134,15 @@ def describe(learner: Learner) -> Config:
     settings = learner.config()
     name = learner.method.name if settings["method"] is None else settings["method"]
     options = method_options(name, learner.setup.preset)
-    named = settings["method"] is not None or is_from_catalogue(learner.method, options, settings["selection"])
+    method = learner.method_as_given
+    named = settings["method"] is not None or is_from_catalogue(method, options, settings["selection"])
     settings["method"] = name if named else None
     return Config(
         **settings,
         options=options if named else {},
         formula=learner.method.formula,
-        value=fingerprint(learner.method),
+        value=fingerprint(method),
+        rule_value=fingerprint(learner.method.rule),
         classes=[label.name for label in learner.state.classes],
     )
 
@@ -171,8 +176,12 @@ def read(folder: Path) -> tuple[Config, Tensors, JsonDict]:
         ) from error
 
 
-def method_of(config: Config, given: Method | None, folder: Path) -> Method:
+def method_of(config: Config, given: str | Method | None, folder: Path) -> Method:
     """The method it was saved with: by name, or the one given if it is that one."""
+    if isinstance(given, str):
+        given = None if given == config.method else build_method(given)
+    if given is not None and not isinstance(given, Method):
+        raise ClassgrowError(f"`method` cannot be of type {type(given).__name__}: give a name or a Method.")
     if given is None and config.method is None:
         raise ClassgrowError(f"{folder} was saved with a method of your own ({config.formula}): give it as method=.")
     if given is None and config.method in METHODS:
@@ -199,18 +208,24 @@ def check_formula(config: Config, method: Method, folder: Path) -> None:
         )
 
 
-def rule_for(config: Config, method: Method, given: Rule | None, folder: Path) -> Rule | None:
-    """The rule that answered, where it is not the method's own."""
-    if given is not None and given.name != config.rule:
-        raise ClassgrowError(f"{folder} answers by the rule {config.rule!r}, not {given.name!r}: give that one.")
-    if given is not None or config.rule in (None, method.rule.name):
-        return given
+def rule_for(config: Config, method: Method, given: str | Rule | None, folder: Path) -> Rule | None:
+    """The rule that answered, where it is not the method's own; another one is refused."""
+    own = method.rule if config.rule in (None, method.rule.name) else None
     try:
-        return build_rule(config.rule)
+        found = rule_of(given) or own or build_rule(config.rule or "")
     except ClassgrowError as error:
+        if given is not None:
+            raise
         raise ClassgrowError(
             f"{folder} was saved with a rule of your own ({config.rule}): give it as `rule`."
         ) from error
+    if config.rule is not None and found.name != config.rule:
+        raise ClassgrowError(f"{folder} answers by the rule {config.rule!r}, not {found.name!r}: give that one.")
+    if config.rule_value and settings_of(fingerprint(found)) != settings_of(config.rule_value):
+        raise ClassgrowError(
+            f"{folder} answers by another rule called {config.rule!r}: give the one it was saved with."
+        )
+    return None if found == method.rule else found
 
 
 def network_of(config: Config, given: nn.Module | None, folder: Path) -> nn.Module | str:

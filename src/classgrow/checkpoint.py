@@ -71,7 +71,7 @@ def read(path: Path) -> tuple[Tensors, JsonDict]:
             raise ValueError("layout")
     except (SafetensorError, KeyError, ValueError, OSError) as error:
         raise ClassgrowError(
-            f"The checkpoint {path} is damaged: delete it to start this run again, or put back a good copy."
+            f"The checkpoint {path} is damaged: put back a good copy, or start afresh with `again`."
         ) from error
     if plain.pop("format") != FORMAT:
         raise ClassgrowError(f"The checkpoint {path} was written by another version of classgrow: use that version.")

@@ -66,6 +66,10 @@ class Catalogue(Generic[Value]):
             )
         return value
 
+    def from_outside(self, name: str) -> tuple[Value, ...]:
+        """The value if another package brings it; nothing for one of ours."""
+        return () if name in self._ours else (self[name],)
+
     def get(self, name: str) -> Value | None:
         """The same, and None for an unknown name."""
         if name not in self:

@@ -108,7 +108,8 @@ def check_rule(rule: Rule) -> None:
     name = getattr(rule, "name", None)
     if not isinstance(name, str) or not _PLAIN_WORD.fullmatch(name):
         raise ClassgrowError(f"{rule!r} is not a rule: give it a `name` of letters, digits, - and _.")
-    if not isinstance(rule, Rule) or not (hasattr(rule, "title") and hasattr(rule, "formula")):
+    answers = isinstance(rule, Rule) and type(rule).scores is not Rule.scores
+    if not answers or not (hasattr(rule, "title") and hasattr(rule, "formula")):
         raise ClassgrowError(
             f"The rule {name!r} does not say how it answers: derive it from classgrow.Rule, with a title, a formula "
             "and a method scores(outputs, fitted)."

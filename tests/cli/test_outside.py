@@ -88,15 +88,20 @@ lost = no_such_module:RULE
 FLAGS = ("run", "--dataset", "quarters", "--network", "flat", "--epochs", "1", "--threads", "1")
 
 
+def install(site: Path) -> None:
+    """Put the package into a folder, as pip would."""
+    info = site / "quarters_for_classgrow-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "quarters_for_classgrow.py").write_text(MODULE)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: quarters-for-classgrow\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(POINTS)
+
+
 @pytest.fixture(scope="module")
 def elsewhere(classgrow: Command, tmp_path_factory: pytest.TempPathFactory) -> Command:
     """`classgrow` in processes where that package is installed."""
     site = tmp_path_factory.mktemp("site")
-    (site / "quarters_for_classgrow.py").write_text(MODULE)
-    info = site / "quarters_for_classgrow-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: quarters-for-classgrow\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(POINTS)
+    install(site)
     path = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
     return lambda *arguments: classgrow(*arguments, PYTHONPATH=path)
 
@@ -141,6 +146,34 @@ def test_it_is_found_again_and_other_settings_are_other_runs(elsewhere: Command,
     done = elsewhere(*FLAGS, "--preset", "cifar", "--phases", "1", "--output", folder.parent / "other")
     assert done.returncode == 0 and "preset cifar (flat)" in done.stdout, done.stderr
     assert [path.name for path in (folder.parent / "other").iterdir()] != [folder.name]
+
+
+def test_an_edited_network_or_data_set_is_a_new_run(classgrow: Command, tmp_path: Path) -> None:
+    """The code behind a name is part of what a run is: nobody gets old numbers for new code."""
+    site, output = tmp_path / "site", tmp_path / "runs"
+    install(site)
+    here = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
+    found: set[str] = set()
+    for old, new in (("", ""), ("amax(2)", "mean(2)"), ("+= 180", "+= 90")):
+        text = (site / "quarters_for_classgrow.py").read_text()
+        (site / "quarters_for_classgrow.py").write_text(text.replace(old, new) if old else text)
+        done = classgrow(*FLAGS, "--phases", "1", "--output", output, PYTHONPATH=here)
+        assert done.returncode == 0 and "already finished" not in done.stdout, done.stderr
+        assert {path.name for path in output.iterdir()} > found
+        found = {path.name for path in output.iterdir()}
+    again = classgrow(*FLAGS, "--phases", "1", "--output", output, PYTHONPATH=here)
+    assert "already finished" in again.stdout and len(found) == 3
+
+
+def test_a_loader_that_returns_something_else(
+    classgrow: Command, check_refused: Callable[..., None], tmp_path: Path
+) -> None:
+    install(tmp_path)
+    module = tmp_path / "quarters_for_classgrow.py"
+    module.write_text(module.read_text().replace('    return Dataset("', '    return 3\n    return Dataset("'))
+    here = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = classgrow(*FLAGS, "--output", tmp_path / "runs", PYTHONPATH=here)
+    check_refused(done, "data set 'quarters'", "of type int, not a Dataset", "fix or uninstall")
 
 
 def test_a_toml_file_names_them_too(elsewhere: Command, folder: Path, tmp_path: Path) -> None:

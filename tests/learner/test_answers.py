@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -164,3 +164,87 @@ def test_a_rule_by_name_is_saved_with_its_name(patches: Patches, tmp_path: Path)
     other = Learner.load(tmp_path / "model")
     assert other.method.rule.name == "discriminant"
     np.testing.assert_array_equal(other.scores(images), one.scores(images))
+
+
+@pytest.mark.parametrize("as_value", [False, True])
+def test_a_method_by_value_and_a_rule_are_loaded_as_they_were_saved(
+    as_value: bool, patches: Patches, tmp_path: Path
+) -> None:
+    method = replace(build_method("fgp", strength=0.2), name="mine") if as_value else build_method("fgp")
+    one = learner(method, rule="head", epochs=1).learn(*patches([5, 2], per_class=6))  # type: ignore[arg-type]
+    one.save(tmp_path / "model")
+    images, _ = patches([5, 2], per_class=4, seed=3)
+    other = Learner.load(tmp_path / "model", method=method if as_value else None)
+    assert other.method.rule.name == "head" and other.predict(images) == one.predict(images)
+    with pytest.raises(ClassgrowError, match="was saved with the method"):
+        Learner.load(tmp_path / "model", method="icarl")
+    if not as_value:
+        assert Learner.load(tmp_path / "model", method="fgp", rule="head").classes == [5, 2]
+
+
+@dataclass(frozen=True)
+class Signed(Brightest):
+    sign: int = 1
+
+
+def test_another_rule_of_the_same_name_is_refused(patches: Patches, tmp_path: Path) -> None:
+    learner(rule=Signed(1), epochs=1).learn(*patches([5, 2], per_class=6)).save(tmp_path / "model")
+    assert Learner.load(tmp_path / "model", rule=Signed(1)).classes == [5, 2]
+    with pytest.raises(ClassgrowError, match="another rule called 'brightest'"):
+        Learner.load(tmp_path / "model", rule=Signed(-1))
+
+
+@dataclass(frozen=True)
+class Faulty(Rule):
+    """Whatever a user's own rule may get wrong."""
+
+    how: str = ""
+    name: ClassVar[str] = "faulty"
+    title: ClassVar[str] = "faulty"
+    formula: ClassVar[str] = "?"
+
+    def fit(self, seen: Seen) -> Tensors | None:
+        if self.how == "fit fails":
+            raise KeyError("x")
+        if self.how == "fits a number":
+            return {"a": 3}  # type: ignore[dict-item]
+        return {"features": torch.rand(7, 2)} if self.how == "other rows" else {}
+
+    def scores(self, outputs: Outputs, fitted: Tensors) -> Tensor:
+        if self.how == "not numbers":
+            return outputs.logits * float("nan")
+        if self.how == "a list":
+            return outputs.logits.tolist()  # type: ignore[return-value]
+        if self.how == "scores fail":
+            raise IndexError("y")
+        return outputs.logits[:, :1] if self.how == "a column" else outputs.logits
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("fit fails", "cannot be fitted .*fix its fit"),
+        ("fits a number", "must fit a dict of tensors"),
+        ("not numbers", "scores that are not numbers"),
+        ("a list", "list instead of a tensor"),
+        ("scores fail", "cannot answer .*y.*fix its scores"),
+        ("a column", r"\(8, 1\) instead of a tensor \(8, 2\)"),
+    ],
+)
+def test_a_faulty_rule_is_named(how: str, message: str, patches: Patches) -> None:
+    images, labels = patches([5, 2], per_class=4)
+    with pytest.raises(ClassgrowError, match=rf"The rule 'faulty' .*{message}"):
+        learner(rule=Faulty(how), epochs=1).learn(images, labels).predict(images)
+
+
+def test_a_rule_that_keeps_other_tensors_must_say_how_it_forgets(patches: Patches) -> None:
+    one = learner(rule=Faulty("other rows"), epochs=1).learn(*patches([5, 2], per_class=4))
+    with pytest.raises(ClassgrowError, match="give it a method forget"):
+        one.forget(5)
+    assert one.classes == [5, 2]
+
+
+def test_impossible_classes_do_not_spoil_the_temperature() -> None:
+    scores = torch.tensor([[0.0, 1.0, float("-inf")]]).repeat(4, 1)
+    found = best_temperature(scores, torch.tensor([1, 1, 1, 0]))
+    assert math.isfinite(found) and bool(probabilities(scores, found).isfinite().all())

@@ -190,7 +190,7 @@ def test_every_loss_of_the_papers_is_named() -> None:
 
 @pytest.mark.parametrize(("wrong", "right"), [("icral", "icarl"), ("fgp-cosin", "fgp-cosine")])
 def test_an_unknown_name_gets_a_hint(wrong: str, right: str) -> None:
-    with pytest.raises(ClassgrowError, match=rf"Unknown method '{wrong}'.*Did you mean '{right}'"):
+    with pytest.raises(ClassgrowError, match=rf"There is no method '{wrong}'.*Did you mean '{right}'"):
         build_method(wrong)
 
 

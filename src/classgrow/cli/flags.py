@@ -22,7 +22,7 @@ _running: ContextVar[Mapping[str, str] | None] = ContextVar("running", default=N
 class FlagCommand(TyperCommand):
     """A command whose errors name its own flags."""
 
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # typer's own context, whichever it is
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override] # typer's own context, whichever it is
         token = _running.set({parameter.name or "": flag_of(parameter) for parameter in self.params})
         try:
             return super().invoke(ctx)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from classgrow.data.facts import DatasetFacts
+from classgrow.errors import ClassgrowError
 from classgrow.installed import Catalogue
 from classgrow.progress import Progress, Silent
 
@@ -37,7 +38,15 @@ def load(name: str, data_dir: Path | None = None, progress: Progress | None = No
     which `progress` hears of while it is built; files in them that cannot be used are skipped and named, or refused
     if `strict`. Every failure is a ClassgrowError.
     """
-    return DATASETS[name].load(data_dir, progress or Silent(), strict)
+    from classgrow.data.labelled import Dataset
+
+    found: object = DATASETS[name].load(data_dir, progress or Silent(), strict)
+    if not isinstance(found, Dataset):
+        raise ClassgrowError(
+            f"The loader of the data set {name!r} returned a value of type {type(found).__name__}, not a Dataset: "
+            "fix or uninstall the package that brings it."
+        )
+    return found
 
 
 def dataset_title(name: str) -> str:

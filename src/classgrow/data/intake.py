@@ -18,10 +18,10 @@ Name = str | int
 
 
 def first_shape(images: ImagesLike) -> Shape:
-    """Height, width and channels of the first of them, by which the others are made fit."""
+    """Height, width and channels of the first of them, by which the others are made fit; photos are made square."""
     first = as_images(images[:1] if _is_list(images) and len(images) else images)
     height, width, channels = (int(number) for number in first.shape[1:])
-    return height, width, channels
+    return (min(height, width), min(height, width), channels) if _is_list(images) else (height, width, channels)
 
 
 def listed(images: ImagesLike) -> ImagesLike:

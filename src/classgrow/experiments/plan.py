@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from classgrow.data.catalogue import DATASETS
 from classgrow.inputs import Shape
 from classgrow.memory import Budget
 from classgrow.method import Method
@@ -27,6 +28,7 @@ def resolved_for(spec: Spec, classes: int, shape: Shape, fingerprint: str) -> Re
     method = build_method(spec.method, **spec.options)
     answering = method if spec.rule is None else method.with_rule(build_rule(spec.rule))
     answering.check_rules()
+    outside_network = NETWORKS.from_outside(spec.network) if spec.network is not None else ()
     return resolve(
         spec,
         classes,
@@ -36,7 +38,7 @@ def resolved_for(spec: Spec, classes: int, shape: Shape, fingerprint: str) -> Re
         own_options=options_of(METHODS.get(spec.method)),
         own_rule=method.rule.name,
         data=fingerprint,
-        value=value_of(spec.method, answering),
+        value=value_of(spec.method, answering, *DATASETS.from_outside(spec.dataset), *outside_network),
     )
 
 

@@ -179,7 +179,7 @@ def carry_out(
         saved = None
     if done and (saved is None or saved[1]["phase"] not in (done, done + 1)):
         wrong = "is missing" if saved is None else "is of another phase than its record"
-        raise ClassgrowError(f"The checkpoint in {run.folder} {wrong}: delete the folder to start this run again.")
+        raise ClassgrowError(f"The checkpoint in {run.folder} {wrong}: start afresh with `again`.")
     for phase in range(done + 1, run.phases + 1):
         started = time.perf_counter()
         data = run.scenario.train(dataset, phase)

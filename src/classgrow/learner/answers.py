@@ -15,7 +15,9 @@ from classgrow.data.intake import Name
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.inference import outputs
 from classgrow.engine.runtime import Runtime
+from classgrow.errors import ClassgrowError
 from classgrow.inputs import Inputs
+from classgrow.learner.fitting import fitted_by, one_line
 from classgrow.memory import HELD_OUT, TRAIN
 from classgrow.parts.rules import Rule, Seen, Tensors
 from classgrow.state import State
@@ -47,7 +49,11 @@ class Answers:
         """For consecutive slices of the data, scores (n, classes) by every rule that could be fitted."""
         ready = [rule for rule in self.rules if rule.name in self.state.fitted]
         for one in outputs(self.state.network, data, self.inputs, self.runtime):
-            yield {rule.name: checked(rule, one, self.state) for rule in ready}
+            yield {rule.name: self.asked(rule, one) for rule in ready}
+
+    def asked(self, rule: Rule, one: Outputs) -> Tensor:
+        """A rule's scores (n, classes)."""
+        return checked(rule, one, self.state.fitted[rule.name], len(self.state.classes))
 
     def whole(self, data: LabelledImages) -> Outputs:
         """The network's outputs on all of the data at once."""
@@ -64,7 +70,7 @@ class Answers:
         """
         held_out = self.state.memory.view(self.state.classes, HELD_OUT)
         if held_out is not None:
-            answers = rule.scores(self.whole(held_out), self.state.fitted[rule.name])
+            answers = self.asked(rule, self.whole(held_out))
             return best_temperature(answers, held_out.labels.to(answers.device))
         exemplars = self.state.memory.view(self.state.classes, TRAIN)
         if exemplars is None:
@@ -73,12 +79,20 @@ class Answers:
         return best_temperature(answers, labels)
 
 
-def checked(rule: Rule, one: Outputs, state: State) -> Tensor:
-    """The rule's scores; a user's own rule may have the wrong idea of their shape."""
-    found = rule.scores(one, state.fitted[rule.name])
-    wanted = (len(one.features), len(state.classes))
-    if tuple(found.shape) != wanted:
-        raise ValueError(f"the rule {rule.name!r} gave scores of shape {tuple(found.shape)} instead of {wanted}")
+def checked(rule: Rule, one: Outputs, fitted: Tensors, classes: int) -> Tensor:
+    """The rule's scores, with its tensors on the outputs' device; a user's own rule may get them wrong."""
+    device, wanted = one.features.device, (len(one.features), classes)
+    try:
+        found = rule.scores(one, {name: value.to(device) for name, value in fitted.items()})
+    except Exception as error:
+        raise ClassgrowError(f"The rule {rule.name!r} cannot answer ({one_line(error)}): fix its scores.") from error
+    if not isinstance(found, Tensor) or tuple(found.shape) != wanted:
+        shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+        raise ClassgrowError(
+            f"The rule {rule.name!r} answers with {shape} instead of a tensor {wanted}: fix its scores."
+        )
+    if bool(torch.isnan(found).any()):
+        raise ClassgrowError(f"The rule {rule.name!r} gives scores that are not numbers: fix its fit or its scores.")
     return found
 
 
@@ -94,8 +108,8 @@ def some(one: Outputs, chosen: Tensor) -> Outputs:
 
 def cross_fitted(rule: Rule, one: Outputs, labels: Tensor, state: State) -> tuple[Tensor, Tensor]:
     """Scores of exemplars by rules fitted without them, and their labels; a class's only exemplar is never left out."""
-    labels = labels.to(one.features.device)
-    sizes = torch.bincount(labels, minlength=len(state.classes))
+    labels, classes = labels.to(one.features.device), len(state.classes)
+    sizes = torch.bincount(labels, minlength=classes)
     place = torch.empty_like(labels)
     place[torch.argsort(labels, stable=True)] = torch.cat([torch.arange(int(size)) for size in sizes]).to(labels)
     found = []
@@ -103,10 +117,10 @@ def cross_fitted(rule: Rule, one: Outputs, labels: Tensor, state: State) -> tupl
         out = (place % FOLDS == fold) & (sizes[labels] > 1)
         if bool(out.any()):
             rest = SimpleNamespace(labels=labels[~out], features=one.features[~out], mirrored=None)
-            fitted = rule.fit(Seen(len(state.classes), rest))
-            found.append((rule.scores(some(one, out), fitted or {}), labels[out]))
+            fitted = fitted_by(rule, Seen(classes, rest))
+            found.append((checked(rule, some(one, out), fitted or {}, classes), labels[out]))
     if not found:
-        return rule.scores(one, state.fitted[rule.name]), labels
+        return checked(rule, one, state.fitted[rule.name], classes), labels
     return torch.cat([scores for scores, _ in found]), torch.cat([names for _, names in found])
 
 
@@ -120,6 +134,7 @@ def best_temperature(scores: Tensor, labels: Tensor) -> float:
     if classes < 2 or not number:
         return 1.0
     values, labels = scores.cpu().double(), labels.cpu()
+    values = values.clamp(min=float(values[values.isfinite()].min()) if bool(values.isfinite().any()) else 0.0)
     scale = float((values - values.mean(1, keepdim=True)).std()) or 1.0
     sure = (number + 1) / (number + 2)
     targets = functional.one_hot(labels, classes).double() * (sure - (1 - sure) / (classes - 1))
@@ -142,6 +157,12 @@ def probabilities(scores: Tensor, temperature: float) -> Tensor:
 
 def forget_class(state: State, rules: tuple[Rule, ...], position: int) -> None:
     """Take a class out of the state and out of what every rule knows."""
+    for rule in rules:
+        rows = {len(value) if value.ndim else 0 for value in state.fitted.get(rule.name, {}).values()}
+        if type(rule).forget is Rule.forget and rows - {len(state.classes)}:
+            raise ClassgrowError(
+                f"The rule {rule.name!r} keeps tensors that do not have a row for each class: give it a method forget."
+            )
     fitted: dict[str, Tensors] = {
         rule.name: rule.forget(state.fitted[rule.name], position) for rule in rules if rule.name in state.fitted
     }

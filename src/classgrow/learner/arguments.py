@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
+import operator
 from types import UnionType
-from typing import TYPE_CHECKING, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Literal, SupportsIndex, TypedDict, get_args
 
 import torch
 from torch import nn
@@ -28,6 +29,20 @@ if TYPE_CHECKING:
 
 Count = Literal["memory", "memory_per_class", "total_classes", "epochs"]
 COUNTS: tuple[Count, ...] = get_args(Count)
+
+
+Typed = Literal["method", "network", "preset", "dataset", "recipe", "inputs", "selection", "execution"]
+KINDS: dict[Typed, tuple[type | UnionType, str]] = {
+    "method": (str | Method, "a name or a Method"),
+    "network": (str | nn.Module | None, "a name or a torch module"),
+    "preset": (str | None, "a name"),
+    "dataset": (str | None, "the name of a data set"),
+    "recipe": (Recipe | None, "a Recipe"),
+    "inputs": (Inputs | None, "an Inputs value"),
+    "selection": (str | None, "a name"),
+    "execution": (Execution | None, "an Execution"),
+}
+PROGRESS_VERBS = ("begin", "begin_training", "advance", "end", "say")
 
 
 class Arguments(TypedDict):
@@ -53,8 +68,15 @@ class Arguments(TypedDict):
 
 def check_arguments(given: Arguments) -> None:
     """Refuses the first argument of a learner that cannot be, or that contradicts another."""
-    for name in COUNTS:
-        _check_count(name, given[name])
+    for name, (kind, words) in KINDS.items():
+        _check_type(name, given[name], kind, words)
+    if given["progress"] is not None and not all(hasattr(given["progress"], verb) for verb in PROGRESS_VERBS):
+        raise ClassgrowError(
+            f"`progress` has no {', '.join(PROGRESS_VERBS)}: derive it from classgrow.progress.Silent."
+        )
+    for count in COUNTS:
+        given[count] = _count(count, given[count])
+    given["seed"] = _seed(given["seed"])
     _check_choice("profile", given["profile"], get_args(Profile))
     if given["selection"] is not None:
         _check_choice("selection", given["selection"], tuple(SELECTIONS))
@@ -64,17 +86,10 @@ def check_arguments(given: Arguments) -> None:
         checked_preset(given["preset"])
     if given["dataset"] is not None:
         DATASETS[given["dataset"]]
-    seed = given["seed"]
-    if type(seed) is not int or not 0 <= seed < 2**63:
-        raise ClassgrowError(f"`seed` = {seed!r} does not fit: give a whole number of at least 0.")
     if given["memory"] is not None and given["memory_per_class"] is not None:
         raise ClassgrowError("`memory` and `memory_per_class` contradict each other: give one of them.")
     if given["recipe"] is not None and (given["epochs"] is not None or given["profile"] != "official"):
         raise ClassgrowError("A `recipe` says how long to train: leave out `epochs` and `profile`, or the recipe.")
-    _check_type("method", given["method"], str | Method, "a name or a Method")
-    _check_type("network", given["network"], str | nn.Module | None, "a name or a torch module")
-    _check_type("recipe", given["recipe"], Recipe | None, "a Recipe")
-    _check_type("inputs", given["inputs"], Inputs | None, "an Inputs value")
     rule_of(given["rule"])
 
 
@@ -117,9 +132,27 @@ def parameters_of(learner: type[Learner]) -> tuple[str, ...]:
     return tuple(name for name in inspect.signature(learner.__init__).parameters if name != "self")
 
 
-def _check_count(name: str, value: object) -> None:
-    if value is not None and (type(value) is not int or value < 1):
+def _count(name: str, value: object) -> int | None:
+    """A whole number of at least 1, also one of numpy's; None stays None."""
+    if value is None:
+        return None
+    found = _whole(value)
+    if found is None or found < 1:
         raise ClassgrowError(f"`{name}` = {value!r} does not fit: give a whole number of at least 1.")
+    return found
+
+
+def _seed(value: object) -> int:
+    found = _whole(value)
+    if found is None or not 0 <= found < 2**63:
+        raise ClassgrowError(f"`seed` = {value!r} does not fit: give a whole number of at least 0.")
+    return found
+
+
+def _whole(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    return operator.index(value)
 
 
 def _check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
@@ -130,4 +163,4 @@ def _check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
 
 def _check_type(name: str, value: object, wanted: type | UnionType, words: str) -> None:
     if not isinstance(value, wanted):
-        raise ClassgrowError(f"`{name}` cannot be a {type(value).__name__}: give {words}.")
+        raise ClassgrowError(f"`{name}` cannot be of type {type(value).__name__}: give {words}.")

@@ -11,10 +11,11 @@ from torch import Tensor
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.inference import features
 from classgrow.engine.runtime import Runtime
+from classgrow.errors import ClassgrowError
 from classgrow.inputs import Inputs
 from classgrow.memory import TRAIN
 from classgrow.networks.network import Network
-from classgrow.parts.rules import Rule, Seen
+from classgrow.parts.rules import Rule, Seen, Tensors
 from classgrow.state import State, digest
 
 
@@ -63,7 +64,25 @@ def fit_rules(
     fitted = {}
     for rule in rules:
         before = state.fitted.get(rule.name)
-        found = rule.fit(Seen(len(state.classes), kept, images, before, moved=now != state.fitted_to))
+        found = fitted_by(rule, Seen(len(state.classes), kept, images, before, moved=now != state.fitted_to))
         if found is not None:
             fitted[rule.name] = {name: value.detach().cpu() for name, value in found.items()}
     state.fitted, state.fitted_to = fitted, now
+
+
+def fitted_by(rule: Rule, seen: Seen) -> Tensors | None:
+    """What the rule fits; a user's own rule may fail."""
+    try:
+        found: object = rule.fit(seen)
+    except Exception as error:
+        raise ClassgrowError(f"The rule {rule.name!r} cannot be fitted ({one_line(error)}): fix its fit.") from error
+    if found is None:
+        return None
+    if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
+        raise ClassgrowError(f"The rule {rule.name!r} must fit a dict of tensors, or None: fix its fit.")
+    return found
+
+
+def one_line(error: Exception) -> str:
+    """What an error says, shortened to one line; its kind where it says nothing."""
+    return " ".join(str(error).split())[:120] or type(error).__name__

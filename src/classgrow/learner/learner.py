@@ -67,7 +67,7 @@ class Learner(PhaseLearner):
         everything = locals()
         given = cast(Arguments, {name: everything[name] for name in parameters_of(Learner)})
         check_arguments(given)
-        super().__init__(given, execution, progress or default_progress())
+        super().__init__(given, execution, default_progress() if progress is None else progress)
 
     # --- what users call -------------------------------------------------------------------------------------------
 
@@ -154,8 +154,8 @@ class Learner(PhaseLearner):
         """
         classes = self.classes
         if name not in classes or isinstance(name, bool):
-            hint = nearest_name(str(name), [str(one) for one in classes])
-            raise ClassgrowError(f"There is no class {name!r} to forget.{hint}")
+            known = f"known are {', '.join(map(repr, classes[:10]))}" if classes else "nothing has been learned yet"
+            raise ClassgrowError(f"There is no class {name!r} to forget: {known}.")
         if len(classes) == 1:
             raise ClassgrowError(f"{name!r} is the only class: make a new learner instead of forgetting it.")
         forget_class(self.state, self.method.rules, classes.index(name))
@@ -182,6 +182,7 @@ class Learner(PhaseLearner):
         unknown = [name for name in params if name not in parameters_of(type(self))]
         if unknown:
             raise ClassgrowError(f"A learner has no argument `{unknown[0]}`.{nearest_name(unknown[0], [*self._given])}")
+        Learner(**{**self._given, **params})  # refuses before anything changes
         fixed = [name for name in params if name not in ("progress", "execution")]
         if self._state is not None and fixed:
             raise ClassgrowError(f"`{fixed[0]}` cannot change once something was learned: make a new learner.")
@@ -204,9 +205,9 @@ class Learner(PhaseLearner):
     def load(
         cls,
         folder: Path | str,
-        method: Method | None = None,
+        method: str | Method | None = None,
         network: nn.Module | None = None,
-        rule: Rule | None = None,
+        rule: str | Rule | None = None,
     ) -> Learner:
         """The learner in a saved folder; `method`, `network` and `rule` only where it was made with your own."""
         from classgrow import bundle

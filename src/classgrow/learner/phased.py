@@ -66,6 +66,7 @@ class PhaseLearner:
         self._setup: TrainingSetup | None = None
         self._temperatures: dict[str, float] = {}
         self.method = self._method_for(None)
+        self.method.check_rules()
 
     # --- what it has settled ---------------------------------------------------------------------------------------
 
@@ -196,9 +197,15 @@ class PhaseLearner:
         data = DATASETS[given["dataset"]] if given["dataset"] is not None else None
         return resolve_training(asked, data, shape, _name(given["method"]) or "", self.method.recipe)
 
-    def _method_for(self, setup: TrainingSetup | None) -> Method:
+    @property
+    def method_as_given(self) -> Method:
+        """The method without the rule that was asked for besides; to compare it with another one."""
+        return self._method_for(self._setup, with_rule=False)
+
+    def _method_for(self, setup: TrainingSetup | None, with_rule: bool = True) -> Method:
         """The method with what was asked of it; a preset may bring options of its own."""
-        method, rule, selection = self._given["method"], rule_of(self._given["rule"]), self._given["selection"]
+        method, selection = self._given["method"], self._given["selection"]
+        rule = rule_of(self._given["rule"]) if with_rule else None
         if not isinstance(method, Method):
             method = build_method(method, **(setup.options if setup else {}))
         method = method if rule is None else method.with_rule(rule)

@@ -54,5 +54,6 @@ def build_method(name: str, /, **options: object) -> Method:
     """The named method, with the options of its factory."""
     known = known_methods()
     if name not in known:
-        raise ClassgrowError(f"Unknown method {name!r}; known: {', '.join(known)}.{nearest_name(name, list(known))}")
+        hint = nearest_name(name, list(known))
+        raise ClassgrowError(f"There is no method {name!r}: `method` is one of {', '.join(known)}.{hint}")
     return known[name](**fitted(name, known[name], options))

@@ -22,20 +22,29 @@ from classgrow.method import Method, Source
 from classgrow.methods.catalogue import METHODS
 from classgrow.methods.own_code import Code, class_code, code_of, function_code, has_own_code, is_ours
 from classgrow.parts.rule_catalogue import RULES
+from classgrow.parts.rules import Rule
 
 
-def fingerprint(method: Method) -> str:
-    """`settings`, or `settings-code` where any code is not ours; the method's name and source change no number."""
+def fingerprint(value: Method | Rule) -> str:
+    """`settings`, or `settings-code` where any code is not ours; a method's name and source change no number."""
     reading = Reading()
-    settings = reading.text(replace(method, name="", source=Source()))
+    settings = reading.text(replace(value, name="", source=Source()) if isinstance(value, Method) else value)
     code = "\n".join(sorted(reading.code.values()))
     return f"{_digest(settings)}-{_digest(code)}" if code else _digest(settings)
 
 
-def value_of(name: str, method: Method) -> str:
-    """What a method adds to the identity of a run: nothing for one of ours that answers by a rule of ours, which
-    names and options decide."""
-    return "" if name in METHODS and method.rule.name in RULES else fingerprint(method)
+def value_of(name: str, method: Method, *outside: object) -> str:
+    """What adds to the identity of a run where names do not decide everything; else nothing.
+
+    That is a method or a rule that is not ours, and whatever else comes from another package: facts of a network or a
+    data set, with the code that they name."""
+    ours = name in METHODS and method.rule.name in RULES
+    if not outside:
+        return "" if ours else fingerprint(method)
+    reading = Reading()
+    parts = outside if ours else (replace(method, name="", source=Source()), *outside)
+    settings = "\n".join(reading.text(part) for part in parts)
+    return f"{_digest(settings)}-{_digest(chr(10).join(sorted(reading.code.values())))}"
 
 
 def settings_of(text: str) -> str:

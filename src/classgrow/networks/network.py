@@ -15,8 +15,6 @@ Module = TypeVar("Module", bound=nn.Module)
 class HeadModule(Protocol):
     """What the rooms above ask of a head: rows of class embeddings that grow (see `parts.heads`)."""
 
-    weight: nn.Parameter
-    frozen: Tensor
     classes: int
     newest: int
     reserves: bool

@@ -52,7 +52,7 @@ def explain(error: ValidationError) -> ClassgrowError:
     """The first thing that is wrong, as one sentence."""
     first = error.errors(include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"] if part not in ("float", "int"))  # those of a union
-    return ClassgrowError(f"{name} = {first['input']!r} does not fit: give {_wanted(first)}.")
+    return ClassgrowError(f"`{name}` = {first['input']!r} does not fit: give {_wanted(first)}.")
 
 
 def _wanted(detail: ErrorDetails) -> str:

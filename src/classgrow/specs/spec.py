@@ -74,7 +74,7 @@ class Spec(BaseModel):
     def _one_memory(self) -> Self:
         if self.memory is not None and self.memory_per_class is not None:
             raise ClassgrowError(
-                f"memory = {self.memory} and memory_per_class = {self.memory_per_class} contradict each other: "
+                f"`memory` = {self.memory} and `memory_per_class` = {self.memory_per_class} contradict each other: "
                 "give one of them."
             )
         return self

@@ -20,8 +20,10 @@ class AlignWeights:
             return
         norms = head.rows().detach().norm(dim=1)
         gamma = float(norms[:old].mean() / norms[old:seen].mean())
+        learned = dict(state.network.named_parameters())["head.weight"]
+        frozen = len(norms) - len(learned)
         with torch.no_grad():
-            head.weight[old - len(head.frozen) : seen - len(head.frozen)] *= gamma
+            learned[old - frozen : seen - frozen] *= gamma
         phase.log.notes.append(f"γ {gamma:.3f}")
 
     def __str__(self) -> str:
