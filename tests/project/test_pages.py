@@ -9,6 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+
+from classgrow.parts.classification import CrossEntropy
+from classgrow.parts.selection import random_choice
+from classgrow.progress import Silent
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -40,17 +45,25 @@ def test_the_guide_for_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         pytest.skip("needs recorded runs, which a source distribution leaves out")
     shutil.copytree(ROOT / "results" / "digits", tmp_path / "runs")
     names: dict[str, Any] = {}
-    assert run("python.md", names) == 5
+    assert run("python.md", names) == 10
     assert {"identity", "accuracy", "rule"} <= set(names["table"].columns)
-    assert names["result"].accuracy > 0.5 and set(names["again"].classes) == {0, 1, 2, 3, 4, 5}
+    assert names["result"].accuracy > 0.5 and set(names["again"].classes) == {1, 2, 3, 4, 5}
+    assert sorted(names["other"].classes_) == [0, 1, 2] and names["other"].method.rule.name == "discriminant"
 
 
 def test_the_guide_to_own_parts_runs(patches: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     images, labels = patches([0, 1, 2])
     names: dict[str, Any] = {"images": images, "labels": np.array(labels)}
-    assert run("extending.md", names) >= 2
+    assert run("extending.md", names) == 6
     assert sorted(names["learner"].classes) == [0, 1, 2]
+    pooled, quarters = names["POOLED"], names["QUARTERS"]
+    for last_relu in (False, True):
+        assert pooled.build(1, last_relu)(torch.zeros(2, 1, 8, 8)).shape == (2, pooled.features)
+    found = quarters.load(None, Silent(), False)
+    assert (found.name, len(found.train), len(found.test)) == (quarters.name, 32, 16)
+    other = names["timed"].with_selection(random_choice).with_objective(CrossEntropy())
+    assert all(isinstance(step, names["Timed"]) for step in other.steps) and other.formula == str(CrossEntropy())
 
 
 def test_the_site_fetches_nothing() -> None:
