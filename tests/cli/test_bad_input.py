@@ -21,8 +21,8 @@ def test_unknown_key_in_a_file_names_the_nearest(classgrow, check_refused, tmp_p
     ("text", "words"),
     [
         ("dataset = ", ("not valid TOML",)),
-        ('epochs = "ten"\n', ("epochs = 'ten'", "a whole number")),
-        ('profile = "oficial"\n', ("profile = 'oficial'", "official")),
+        ('epochs = "ten"\n', ("--epochs 'ten'", "a whole number")),
+        ('profile = "oficial"\n', ("--profile 'oficial'", "official")),
     ],
 )
 def test_bad_files(classgrow, check_refused, tmp_path: Path, text: str, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
@@ -45,7 +45,7 @@ def test_missing_file(classgrow, check_refused, tmp_path: Path) -> None:  # type
         (("--data", "no/such/folder"), ("no/such/folder", "--data")),
         (("--dataset", "digits", "--option", "strenght=1"), ("'strenght'", "Did you mean 'strength'?")),
         (("--dataset", "digits", "--option", "strength"), ("not NAME=NUMBER", "--option strength=0.5")),
-        (("--dataset", "digits", "--lr", "-1"), ("lr = -1.0", "a number above 0")),
+        (("--dataset", "digits", "--lr", "-1"), ("--lr -1.0", "a number above 0")),
     ],
 )
 def test_bad_settings(

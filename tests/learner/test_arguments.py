@@ -178,6 +178,15 @@ def test_progress_is_shown_to_people_only(monkeypatch: pytest.MonkeyPatch) -> No
     assert isinstance(terminal.default_progress(), terminal.Bar)
 
 
+def test_a_notebook_without_widgets_gets_a_line_at_every_quarter(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], patches: Patches
+) -> None:
+    monkeypatch.setattr(terminal.Console, "is_jupyter", True)
+    monkeypatch.setattr(terminal, "find_spec", lambda name: None)
+    Learner(memory=12, epochs=4, execution=ONE).learn(*patches([0, 1], 4))
+    assert capsys.readouterr().out.splitlines() == [f"phase 1: {share} %" for share in (25, 50, 75, 100)]
+
+
 def test_the_bar_shows_where_learning_stands(patches: Patches) -> None:
     from io import StringIO
 

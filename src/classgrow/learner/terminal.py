@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 from rich.console import Console
 from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -39,8 +40,28 @@ class Bar(Silent):
         self.console.print(text, markup=False, soft_wrap=True)
 
 
+class Lines(Silent):
+    """A line at every quarter of the work: for notebooks that cannot show a bar."""
+
+    def __init__(self) -> None:
+        self._text, self._total, self._done = "", 1, 0
+
+    def begin(self, text: str, total: int, done: int = 0) -> None:
+        self._text, self._total, self._done = text, max(1, total), done
+
+    def advance(self, images: int) -> None:
+        before = 4 * self._done // self._total
+        self._done += images
+        if 4 * self._done // self._total > before:
+            self.say(f"{self._text}: {min(100, 100 * self._done // self._total)} %")
+
+    def say(self, text: str) -> None:
+        print(text)
+
+
 def default_progress() -> Progress:
     """A bar on standard error for a person who is watching; silence for a pipe."""
     console = Console(stderr=True)
-    watched = sys.stderr is not None and (console.is_terminal or console.is_jupyter)
-    return Bar(console) if watched else Silent()
+    if console.is_jupyter:
+        return Bar(console) if find_spec("ipywidgets") else Lines()
+    return Bar(console) if sys.stderr is not None and console.is_terminal else Silent()
