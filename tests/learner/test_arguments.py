@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from rich.console import Console
 from torch import nn
 
 from classgrow.engine.runtime import Execution
@@ -181,7 +182,7 @@ def test_progress_is_shown_to_people_only(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_notebook_without_widgets_gets_a_line_at_every_quarter(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], patches: Patches
 ) -> None:
-    monkeypatch.setattr(terminal.Console, "is_jupyter", True)
+    monkeypatch.setattr(terminal, "Console", lambda stderr: Console(stderr=stderr, force_jupyter=True))
     monkeypatch.setattr(terminal, "find_spec", lambda name: None)
     Learner(memory=12, epochs=4, execution=ONE).learn(*patches([0, 1], 4))
     assert capsys.readouterr().out.splitlines() == [f"phase 1: {share} %" for share in (25, 50, 75, 100)]
@@ -189,8 +190,6 @@ def test_a_notebook_without_widgets_gets_a_line_at_every_quarter(
 
 def test_the_bar_shows_where_learning_stands(patches: Patches) -> None:
     from io import StringIO
-
-    from rich.console import Console
 
     text = StringIO()
     bar = terminal.Bar(Console(file=text, force_terminal=True, width=80))
