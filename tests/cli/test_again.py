@@ -52,7 +52,7 @@ def test_nothing_is_removed_before_the_settings_are_found_good(classgrow, check_
 def test_it_is_a_way_out_of_a_broken_record(classgrow, folder: Path) -> None:  # type: ignore[no-untyped-def]
     (folder / RECORD_FILE).write_text("{")
     refused = classgrow("run", *SMALL, "--output", folder.parent)
-    assert refused.returncode == 2 and "is broken" in refused.stderr
+    assert refused.returncode == 2 and "cannot be read" in refused.stderr
     done = classgrow("run", *SMALL, "--output", folder.parent, "--again")
     assert done.returncode == 0, done.stderr
     assert read_record(folder / RECORD_FILE).status == "finished"

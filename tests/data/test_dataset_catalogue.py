@@ -64,8 +64,10 @@ def test_the_download_is_checked_and_read_from_the_cache(tmp_path: Path, monkeyp
     asked: dict[str, Any] = {}
     monkeypatch.setattr(pooch, "os_cache", lambda project: tmp_path / project)
     monkeypatch.setattr(pooch, "retrieve", lambda address, **options: asked.update(options, address=address))
-    monkeypatch.setattr(cifar100, "load_cifar100", lambda folder: folder)
-    assert load("cifar100", None) == tmp_path / "classgrow" / "cifar100"
+    opened: list[Path] = []
+    digits = load("digits")
+    monkeypatch.setattr(cifar100, "load_cifar100", lambda folder: opened.append(folder) or digits)
+    assert load("cifar100", None) is digits and opened == [tmp_path / "classgrow" / "cifar100"]
     assert asked["address"] == "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
     assert asked["known_hash"] == "md5:eb9058c3a382ffc7106e4002c42a8d85"
     assert asked["path"] == tmp_path / "classgrow"

@@ -255,7 +255,7 @@ def test_a_checkpoint_without_its_record_is_not_trusted(tmp_path: Path, whole: d
     assert said == ["The checkpoint belongs to a record that is gone: the run starts again."]
     short = read_record(folder / RECORD_FILE)
     write_record(short.model_copy(update={"phases": short.phases[:1], "confusion": None}), folder / RECORD_FILE)
-    with pytest.raises(ClassgrowError, match="is of another phase than its record: delete the folder"):
+    with pytest.raises(ClassgrowError, match="is of another phase than its record: start afresh"):
         go(tmp_path, resume=True)
 
 
