@@ -26,3 +26,8 @@ def nearest_name(word: str, known: list[str] | tuple[str, ...]) -> str:
     by_lower = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.5)
     return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+
+
+def one_line(error: BaseException) -> str:
+    """What an error says, shortened to one line; its kind where it says nothing."""
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from classgrow.errors import ClassgrowError, nearest_name
+from classgrow.errors import ClassgrowError, nearest_name, one_line
 
 Value = TypeVar("Value")
 
@@ -23,9 +23,8 @@ def loaded(point: EntryPoint, word: str) -> Any:
     try:
         return point.load()
     except (Exception, SystemExit) as error:
-        message = " ".join(str(error).split()) or type(error).__name__
         raise ClassgrowError(
-            f"The {word} {point.name!r} of an installed package cannot be loaded ({message}): "
+            f"The {word} {point.name!r} of an installed package cannot be loaded ({one_line(error)}): "
             "fix or uninstall that package."
         ) from error
 

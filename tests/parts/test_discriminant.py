@@ -134,6 +134,14 @@ def test_features_that_moved_are_measured_again_on_the_exemplars() -> None:
     assert RULE.fit(Seen(2, None, turned, old, moved=True)) is None
 
 
+def test_fitted_again_without_new_images_it_keeps_the_sums_of_all() -> None:
+    """The exemplars are a part of what was seen: they must not replace the whole."""
+    draws = torch.Generator().manual_seed(4)
+    features, labels = torch.randn(40, 3, generator=draws), torch.arange(40) % 2
+    whole = fitted_at_once(features, labels, 2)
+    assert RULE.fit(Seen(2, sample(features[:4], labels[:4]), None, whole, moved=False)) is whole
+
+
 def test_one_image_of_each_class_is_nearest_mean() -> None:
     """Without any spread the covariance is the identity: the larger cosine wins."""
     fitted = fitted_at_once(torch.tensor([[1.0, 0.0], [0.0, 5.0]]), torch.tensor([0, 1]), 2)

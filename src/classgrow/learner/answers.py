@@ -15,9 +15,9 @@ from classgrow.data.intake import Name
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.inference import outputs
 from classgrow.engine.runtime import Runtime
-from classgrow.errors import ClassgrowError
+from classgrow.errors import ClassgrowError, one_line
 from classgrow.inputs import Inputs
-from classgrow.learner.fitting import fitted_by, one_line
+from classgrow.learner.fitting import fitted_by
 from classgrow.memory import HELD_OUT, TRAIN
 from classgrow.parts.rules import Rule, Seen, Tensors
 from classgrow.state import State

@@ -13,7 +13,7 @@ from torch import nn
 
 from classgrow.data.catalogue import DATASETS
 from classgrow.engine.runtime import Execution
-from classgrow.errors import ClassgrowError, nearest_name
+from classgrow.errors import ClassgrowError, nearest_name, one_line
 from classgrow.inputs import Inputs
 from classgrow.method import Method, check_rule
 from classgrow.networks.catalogue import NETWORKS
@@ -118,7 +118,7 @@ def own_backbone(given: nn.Module, inputs: Inputs) -> nn.Module:
     except Exception as error:
         raise ClassgrowError(
             f"The `network` cannot take an image of {inputs.size} x {inputs.size} pixels with {inputs.channels} "
-            f"channels ({' '.join(str(error).split())[:120]}): give one that fits these images."
+            f"channels ({one_line(error)}): give one that fits these images."
         ) from error
     if shape != (1, features):
         raise ClassgrowError(

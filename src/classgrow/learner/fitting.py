@@ -11,7 +11,7 @@ from torch import Tensor
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.inference import features
 from classgrow.engine.runtime import Runtime
-from classgrow.errors import ClassgrowError
+from classgrow.errors import ClassgrowError, one_line
 from classgrow.inputs import Inputs
 from classgrow.memory import TRAIN
 from classgrow.networks.network import Network
@@ -81,8 +81,3 @@ def fitted_by(rule: Rule, seen: Seen) -> Tensors | None:
     if not isinstance(found, dict) or not all(isinstance(value, Tensor) for value in found.values()):
         raise ClassgrowError(f"The rule {rule.name!r} must fit a dict of tensors, or None: fix its fit.")
     return found
-
-
-def one_line(error: Exception) -> str:
-    """What an error says, shortened to one line; its kind where it says nothing."""
-    return " ".join(str(error).split())[:120] or type(error).__name__

@@ -168,7 +168,6 @@ class PhaseLearner:
         given = self._given
         self._setup = self.setup_for(shape)
         self.method = self._method_for(self._setup)
-        self.method.check_rules()
         with seeded(self.seed, "network"):
             backbone = (
                 own_backbone(given["network"], self.inputs)

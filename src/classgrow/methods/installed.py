@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 
-from classgrow.errors import ClassgrowError
+from classgrow.errors import ClassgrowError, one_line
 from classgrow.installed import loaded
 from classgrow.method import Method
 
@@ -28,7 +28,7 @@ def from_package(point: EntryPoint) -> Callable[..., Method]:
         except ClassgrowError:
             raise
         except (Exception, SystemExit) as error:
-            raise broken(point, f"cannot be built ({message_of(error)})") from error
+            raise broken(point, f"cannot be built ({one_line(error)})") from error
         if not isinstance(method, Method):
             raise broken(point, f"is a {type(method).__name__} and not a Method")
         return method
@@ -38,8 +38,3 @@ def from_package(point: EntryPoint) -> Callable[..., Method]:
 
 def broken(point: EntryPoint, how: str) -> ClassgrowError:
     return ClassgrowError(f"The method {point.name!r} of an installed package {how}: fix or uninstall that package.")
-
-
-def message_of(error: BaseException) -> str:
-    """What an error says, on one line; its kind where it says nothing."""
-    return " ".join(str(error).split()) or type(error).__name__

@@ -31,6 +31,8 @@ class LinearDiscriminant(Rule):
         return keeps_memory or not trains
 
     def fit(self, seen: Seen) -> Tensors | None:
+        if not seen.moved and seen.images is None and seen.before:
+            return seen.before
         if seen.moved or seen.images is None:
             return None if seen.exemplars is None else solved(sums_of(seen.exemplars, seen.classes))
         fresh = sums_of(seen.images, seen.classes)
