@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -59,7 +58,7 @@ def test_every_name_is_one_safe_folder(name: str) -> None:
     assert PureWindowsPath("C:/a", folder).parent == PureWindowsPath("C:/a")
 
 
-TRICKY = st.text(st.sampled_from('a.% /\\:2F5eéCON\n'), max_size=6)
+TRICKY = st.text(st.sampled_from("a.% /\\:2F5eéCON\n"), max_size=6)
 
 
 @given(TRICKY, TRICKY)
@@ -96,7 +95,7 @@ def test_a_link_in_the_way_is_not_written_through(tmp_path: Path) -> None:
     victim, photo = tmp_path / "victim.txt", tmp_path / "x.jpg"
     photo.write_bytes(b"photo")
     (tmp_path / "sorted/cat").mkdir(parents=True)
-    os.symlink(victim, tmp_path / "sorted/cat/x.jpg")
+    (tmp_path / "sorted/cat/x.jpg").symlink_to(victim)
     assert copy_into(tmp_path / "sorted", photo, "cat").name == "x (2).jpg"
     assert not victim.exists()
 

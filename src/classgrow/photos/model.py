@@ -1,8 +1,8 @@
 """A model made of photos: what `classgrow.load` and `classgrow.create` return.
 
-    model = classgrow.create("model")
-    model.learn("photos/")          # photos/<class>/*.jpg
-    model.predict("x.jpg").name
+model = classgrow.create("model")
+model.learn("photos/")          # photos/<class>/*.jpg
+model.predict("x.jpg").name
 """
 
 from __future__ import annotations
