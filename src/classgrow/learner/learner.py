@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from classgrow.data.images import ImagesLike
-from classgrow.data.intake import Name, first_shape, listed, names_for, sized
+from classgrow.data.intake import Name, common_shape, labelled, listed, sized
 from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError, nearest_name
@@ -77,8 +77,8 @@ class Learner(PhaseLearner):
         Images of known classes are learned with the exemplars at hand and compete with them for a place in memory.
         """
         images = listed(images)
-        pixels = sized(images, self.inputs if self._state else self.setup_for(first_shape(images)).inputs)
-        names = names_for(labels, len(pixels))
+        inputs = self.inputs if self._state else self.setup_for(common_shape(images)).inputs
+        pixels, names = labelled(images, labels, inputs)
         integers = self._check_names(names)
         known = self._state.classes if self._state else ()
         place = {name: number for number, name in enumerate(self.classes)}
@@ -126,8 +126,8 @@ class Learner(PhaseLearner):
 
     def evaluate(self, images: ImagesLike, labels: Iterable[Name]) -> Evaluation:
         """Accuracy on labelled images of known classes."""
-        data = self._unlabelled(images)
-        names = names_for(labels, len(data))
+        pixels, names = labelled(listed(images), labels, self.inputs)
+        data = self._unlabelled(pixels)
         place = {name: number for number, name in enumerate(self.classes)}
         unknown = [name for name in dict.fromkeys(names) if name not in place]
         if unknown:

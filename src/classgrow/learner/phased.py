@@ -148,6 +148,8 @@ class PhaseLearner:
 
     def refit_rules(self) -> None:
         """Fit the rules to the exemplars again, under the network as it is."""
+        if self.state.memory.images is not None:
+            self.state.memory.features = None
         with self.runtime.active():
             fit_rules(self.state, self.method.rules, self.inputs, self.runtime)
         self._temperatures = {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from classgrow.photos.history import Version
+from classgrow.photos.sources import Skipped as Skipped
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,6 @@ class Prediction:
     distance: float
     unknown: bool
     nearest: tuple[Nearest, ...]
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A file that was not used, and why."""
-
-    file: str
-    reason: str
 
 
 @dataclass(frozen=True)

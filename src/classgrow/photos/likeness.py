@@ -1,0 +1,96 @@
+"""Which photos are nearly the same picture: saved again, resized, a little brighter or cropped by a hair.
+
+A perceptual hash finds the few pairs worth comparing, and small grey pictures decide. Mirrored, turned or strongly
+cropped copies are not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+SIDE = 32
+"""Pixels along a side of the small grey picture."""
+MOST_BITS = 10
+"""Of 63 bits of the hash that may differ. Unrelated photos differ in 31 or so."""
+SIMILAR = 0.9
+"""Correlation of the grey pictures, 16 x 16, from which two photos count as one."""
+
+_LOW = 8
+_WAVES = np.cos(np.pi / SIDE * np.outer(np.arange(_LOW), np.arange(SIDE) + 0.5)).astype(np.float32)
+"""The first rows of the cosine transform."""
+
+Greys = npt.NDArray[np.uint8]
+Hashes = npt.NDArray[np.uint64]
+
+
+def small_grey(pixels: npt.NDArray[np.uint8]) -> Greys:
+    """Pixels (H, W, 3) as a grey picture (32, 32)."""
+    grey = Image.fromarray(pixels).convert("L").resize((SIDE, SIDE), Image.Resampling.BOX)
+    return np.asarray(grey)
+
+
+def perceptual_hashes(greys: Greys) -> Hashes:
+    """63 bits for each of (N, 32, 32): which of the slowest waves of a picture are stronger than their median."""
+    waves = _WAVES @ greys.astype(np.float32) @ _WAVES.T
+    strengths = waves.reshape(len(greys), _LOW * _LOW)[:, 1:]  # the first is how bright it is
+    bits = strengths > np.median(strengths, axis=1, keepdims=True)
+    return (bits * (np.uint64(1) << np.arange(bits.shape[1], dtype=np.uint64))).sum(1, dtype=np.uint64)
+
+
+def alike(greys: Greys, most_bits: int = MOST_BITS, similar: float = SIMILAR) -> list[list[int]]:
+    """Groups of two and more that are nearly the same picture, each in order; a picture is in one group at most.
+
+    Two hashes that differ in at most b bits agree in one of b + 1 bands of bits: only pictures that share a band are
+    compared, so that the work hardly grows faster than their number.
+    """
+    hashes, pictures = perceptual_hashes(greys), _unit(greys)
+    above = list(range(len(greys)))
+    for bucket in _buckets(hashes, most_bits + 1):
+        for place, one in enumerate(bucket[:-1].tolist()):
+            rest = bucket[place + 1 :]
+            close = rest[_different_bits(hashes[rest], hashes[one]) <= most_bits]
+            mine = _top(above, one)
+            close = np.array([other for other in close.tolist() if _top(above, other) != mine], dtype=np.int64)
+            if len(close):
+                for other in close[pictures[close] @ pictures[one] >= similar].tolist():
+                    above[_top(above, other)] = mine
+    groups: dict[int, list[int]] = {}
+    for one in range(len(greys)):
+        groups.setdefault(_top(above, one), []).append(one)
+    return sorted(group for group in groups.values() if len(group) > 1)
+
+
+def _unit(greys: Greys) -> npt.NDArray[np.float32]:
+    """Each picture, 16 x 16, as a vector of mean 0 and length 1, so that a product is a correlation."""
+    pairs = greys.reshape(len(greys), SIDE // 2, 2, SIDE // 2, 2).astype(np.float32)
+    flat = pairs.mean((2, 4)).reshape(len(greys), -1)
+    flat -= flat.mean(1, keepdims=True)
+    lengths: npt.NDArray[np.float32] = np.linalg.norm(flat, axis=1, keepdims=True)
+    return flat / np.maximum(lengths, 1e-6)
+
+
+def _buckets(hashes: Hashes, bands: int) -> Iterator[npt.NDArray[np.int64]]:
+    """The places of hashes that agree in a band of bits, band by band."""
+    edges = np.linspace(0, _LOW * _LOW - 1, bands + 1).astype(np.uint64)
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        keys = (hashes >> low) & ((np.uint64(1) << (high - low)) - np.uint64(1))
+        order = np.argsort(keys, kind="stable")
+        starts = np.flatnonzero(np.diff(keys[order])) + 1
+        yield from (bucket for bucket in np.split(order, starts) if len(bucket) > 1)
+
+
+def _different_bits(hashes: Hashes, one: np.uint64) -> npt.NDArray[np.int64]:
+    differences = (hashes ^ one).view(np.uint8).reshape(-1, 8)
+    return np.unpackbits(differences, axis=1).sum(1, dtype=np.int64)
+
+
+def _top(above: list[int], one: int) -> int:
+    """The one that stands for a group; the way there is shortened for the next who asks."""
+    while above[one] != one:
+        above[one] = above[above[one]]
+        one = above[one]
+    return one
