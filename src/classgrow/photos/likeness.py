@@ -16,8 +16,10 @@ SIDE = 32
 """Pixels along a side of the small grey picture."""
 MOST_BITS = 10
 """Of 63 bits of the hash that may differ. Unrelated photos differ in 31 or so."""
-SIMILAR = 0.9
+SIMILAR = 0.92
 """Correlation of the grey pictures, 16 x 16, from which two photos count as one."""
+MANY = 50
+"""Pictures from which on what all have in common says nothing about two of them."""
 
 _LOW = 8
 _WAVES = np.cos(np.pi / SIDE * np.outer(np.arange(_LOW), np.arange(SIDE) + 0.5)).astype(np.float32)
@@ -48,29 +50,34 @@ def alike(greys: Greys, most_bits: int = MOST_BITS, similar: float = SIMILAR) ->
     compared, so that the work hardly grows faster than their number.
     """
     hashes, pictures = perceptual_hashes(greys), _unit(greys)
-    above = list(range(len(greys)))
+    group = np.arange(len(greys))
     for bucket in _buckets(hashes, most_bits + 1):
-        for place, one in enumerate(bucket[:-1].tolist()):
+        for place, one in enumerate(bucket[:-1]):
             rest = bucket[place + 1 :]
+            rest = rest[group[rest] != group[one]]
             close = rest[_different_bits(hashes[rest], hashes[one]) <= most_bits]
-            mine = _top(above, one)
-            close = np.array([other for other in close.tolist() if _top(above, other) != mine], dtype=np.int64)
-            if len(close):
-                for other in close[pictures[close] @ pictures[one] >= similar].tolist():
-                    above[_top(above, other)] = mine
-    groups: dict[int, list[int]] = {}
-    for one in range(len(greys)):
-        groups.setdefault(_top(above, one), []).append(one)
-    return sorted(group for group in groups.values() if len(group) > 1)
+            same = close[pictures[close] @ pictures[one] >= similar]
+            if len(same):
+                group[np.isin(group, group[same])] = group[one]
+    order = np.argsort(group, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+    return sorted(members.tolist() for members in groups if len(members) > 1)
 
 
 def _unit(greys: Greys) -> npt.NDArray[np.float32]:
-    """Each picture, 16 x 16, as a vector of mean 0 and length 1, so that a product is a correlation."""
-    pairs = greys.reshape(len(greys), SIDE // 2, 2, SIDE // 2, 2).astype(np.float32)
-    flat = pairs.mean((2, 4)).reshape(len(greys), -1)
-    flat -= flat.mean(1, keepdims=True)
-    lengths: npt.NDArray[np.float32] = np.linalg.norm(flat, axis=1, keepdims=True)
-    return flat / np.maximum(lengths, 1e-6)
+    """Each picture, 16 x 16, as a vector of mean 0 and length 1, so that a product is a correlation.
+
+    What the pictures have in common is taken out first: things on a white ground are not all one picture.
+    """
+    blocks = greys.reshape(len(greys), SIDE // 2, 2, SIDE // 2, 2).astype(np.float32)
+    flat = blocks.mean((2, 4)).reshape(len(greys), -1)
+    flat = _normed(flat - flat.mean(1, keepdims=True))
+    return _normed(flat - flat.mean(0)) if len(flat) >= MANY else flat
+
+
+def _normed(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    lengths: npt.NDArray[np.float32] = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.maximum(lengths, 1e-6)
 
 
 def _buckets(hashes: Hashes, bands: int) -> Iterator[npt.NDArray[np.int64]]:
@@ -86,11 +93,3 @@ def _buckets(hashes: Hashes, bands: int) -> Iterator[npt.NDArray[np.int64]]:
 def _different_bits(hashes: Hashes, one: np.uint64) -> npt.NDArray[np.int64]:
     differences = (hashes ^ one).view(np.uint8).reshape(-1, 8)
     return np.unpackbits(differences, axis=1).sum(1, dtype=np.int64)
-
-
-def _top(above: list[int], one: int) -> int:
-    """The one that stands for a group; the way there is shortened for the next who asks."""
-    while above[one] != one:
-        above[one] = above[above[one]]
-        one = above[one]
-    return one
