@@ -58,6 +58,7 @@ class Config(BaseModel):
     preset: str | None = None
     memory: int | None
     memory_per_class: int | None
+    keep_photos: bool = True
     selection: str | None
     total_classes: int | None
     seed: int
@@ -123,6 +124,7 @@ def restored(
         saved_method,
         memory=config.memory if config.memory_per_class is None else None,
         memory_per_class=config.memory_per_class,
+        keep_photos=config.keep_photos,
         network=network_of(config, network, folder),
         preset=config.preset,
         recipe=config.recipe,
