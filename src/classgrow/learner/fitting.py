@@ -86,9 +86,7 @@ def fit_rules(
         state.memory.features = completed(state, kept.features, inputs, runtime)
 
 
-def exemplars_of(
-    state: State, inputs: Inputs, runtime: Runtime, fresh: Tensor | None = None
-) -> Measured | Kept | None:
+def exemplars_of(state: State, inputs: Inputs, runtime: Runtime, fresh: Tensor | None = None) -> Measured | Kept | None:
     """The exemplars as rules see them: with the features in memory where it has them."""
     memory = state.memory
     places = memory.of(TRAIN)

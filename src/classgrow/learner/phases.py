@@ -63,7 +63,7 @@ def begin_phase(state: State, method: Method, data: LabelledImages) -> None:
     seen = old + len(arriving)
     if method.keeps_memory:
         state.memory.budget.quota(seen)
-    state.teacher = None
+    state.teacher, state.estimated = None, {}
     if old:
         state.snapshot_teacher()
     state.classes, state.sizes = data.classes[:seen], (*state.sizes, len(arriving))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from classgrow.parts.folds import spread_evenly
 from classgrow.parts.rules import Rule, Sample, Seen, Tensors
 from classgrow.views import Outputs
 
@@ -57,7 +58,8 @@ class RandomRidge(Rule):
 
     def scores(self, outputs: Outputs, fitted: Tensors) -> Tensor:
         hidden = random_features(outputs.features, fitted["projection"].to(outputs.features))
-        return hidden @ fitted["weight"].to(hidden)
+        scores: Tensor = hidden @ fitted["weight"].to(hidden)
+        return scores
 
     def forget(self, fitted: Tensors, position: int) -> Tensors:
         others = fitted["owner"] != position
@@ -82,7 +84,7 @@ class RandomRidge(Rule):
 
 def rows_of(sample: Sample) -> tuple[Tensor, Tensor]:
     """Unit features (n, d) in single precision, and the class of each."""
-    return functional.normalize(sample.features.double()).float().cpu(), sample.labels.cpu()
+    return functional.normalize(sample.features).float().cpu(), sample.labels.cpu()
 
 
 def random_features(features: Tensor, projection: Tensor) -> Tensor:
@@ -131,17 +133,3 @@ def best_strength(rows: Tensor, owner: Tensor, projection: Tensor) -> float:
         errors.append(float(left_out.square().mean()))
     least = min(errors)
     return max(strength for strength, error in zip(GRID, errors, strict=True) if error <= least * (1 + 1e-9))
-
-
-def spread_evenly(owner: Tensor, most: int) -> Tensor:
-    """The places of at most `most` photos, taken from the classes in turn."""
-    return torch.argsort(place_within_class(owner), stable=True)[:most]
-
-
-def place_within_class(owner: Tensor) -> Tensor:
-    """For each photo, how many of its class stand before it."""
-    in_order = torch.argsort(owner, stable=True)
-    places = torch.empty_like(owner)
-    sizes = torch.bincount(owner).tolist()
-    places[in_order] = torch.cat([torch.arange(size) for size in sizes]).to(owner) if sizes else owner
-    return places

@@ -162,7 +162,7 @@ class RememberEverything:
         return Declares(memory="everything")
 
     def run(self, state: State, phase: Phase) -> None:
-        keep(state, phase.data, TRAIN)
+        keep(state, phase.data, TRAIN, phase_features(state, phase) if state.stands_still else None)
 
     def __str__(self) -> str:
         return "remember every image"
