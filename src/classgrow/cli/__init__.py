@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from classgrow import __version__
+from classgrow.cli.check import check
 from classgrow.cli.data import data
 from classgrow.cli.demo import demo
 from classgrow.cli.doctor import doctor
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: its boxes would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, show, methods, demo, paper, report, data, doctor):
+for command in (run, show, methods, demo, paper, report, data, check, doctor):
     app.command(cls=FlagCommand)(command)
 app.add_typer(toy, name="toy")
 

@@ -1,4 +1,4 @@
-"""A folder of photos looked through before it is learned: what is broken, doubled, blank, scarce or wrongly labelled."""
+"""A folder of photos looked through before learning: what is broken, doubled, blank, scarce or wrongly labelled."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ NEAR = Kind("near", "Near duplicates", "The same picture saved again, resized or
 BLANK = Kind("blank", "Blank pictures", "There is nothing to learn from them: remove them.")
 SMALL = Kind("small", "Tiny pictures", f"Less than {TINY} pixels show too little: use larger copies.")
 SCARCE = Kind("scarce", "Classes with few photos", f"Give each class {FEW} photos or more; 20 and more are better.")
-UNBALANCED = Kind("unbalanced", "Unequal classes", "Large classes are answered more often: add photos to the small ones.")
+UNBALANCED = Kind(
+    "unbalanced", "Unequal classes", "Large classes are answered more often: add photos to the small ones."
+)
 CASE = Kind("case", "Names that differ in small and large letters only", "They are learned as different classes.")
 KINDS = (TWO_LABELS, LABEL, BROKEN, SKIPPED, EXACT, NEAR, BLANK, SMALL, SCARCE, UNBALANCED, CASE)
 """In the order in which they matter."""

@@ -7,6 +7,7 @@ cropped copies are not found.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +84,7 @@ def _normed(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 def _buckets(hashes: Hashes, bands: int) -> Iterator[npt.NDArray[np.int64]]:
     """The places of hashes that agree in a band of bits, band by band."""
     edges = np.linspace(0, _LOW * _LOW - 1, bands + 1).astype(np.uint64)
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         keys = (hashes >> low) & ((np.uint64(1) << (high - low)) - np.uint64(1))
         order = np.argsort(keys, kind="stable")
         starts = np.flatnonzero(np.diff(keys[order])) + 1

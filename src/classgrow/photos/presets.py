@@ -37,7 +37,11 @@ HELD_OUT = 0.2
 """The share of the photos of a class that `best` keeps out of training, to measure itself by."""
 FEW, MANY = 50, 1000
 """Photos of a class that a network from scratch should have at least; photos in all from which it is a larger one."""
-SIDES: dict[str, tuple[PresetName, int]] = {"small": ("cifar", 32), "resnet32": ("cifar", 32), "resnet18": ("imagenet", 256)}
+SIDES: dict[str, tuple[PresetName, int]] = {
+    "small": ("cifar", 32),
+    "resnet32": ("cifar", 32),
+    "resnet18": ("imagenet", 256),
+}
 """Networks without published weights: the preset whose recipe they train by, and pixels of a side of the photos."""
 
 
@@ -123,9 +127,7 @@ def plan_for(wish: Wish) -> Plan:
         notes.append(f"The network {network} is not pretrained: its features are those of chance.")
     own, method, rule = method_of(wish, preset, starts)
     kind, inputs = inputs_of(network, starts)
-    return Plan(
-        PhotoSettings(preset, wish.keep, own), method, rule, network, starts, inputs, kind, wish, tuple(notes)
-    )
+    return Plan(PhotoSettings(preset, wish.keep, own), method, rule, network, starts, inputs, kind, wish, tuple(notes))
 
 
 def preset_of(wish: Wish) -> PhotoPreset:

@@ -179,7 +179,11 @@ def read_config(folder: Path) -> ModelConfig:
 
 
 def read_version(
-    folder: Path, *, with_photos: bool = False, recipe_for: Mapping[str, object] | None = None, progress: Progress | None = None
+    folder: Path,
+    *,
+    with_photos: bool = False,
+    recipe_for: Mapping[str, object] | None = None,
+    progress: Progress | None = None,
 ) -> Content:
     """A version, checked. Without `with_photos` the kept photos stay on disk, which is all that answering takes."""
     config = read_config(folder)
