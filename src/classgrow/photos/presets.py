@@ -1,4 +1,4 @@
-"""From what a person asks for to a learner: method, network, image size, and a recipe that follows the number of photos.
+"""From what a person asks for to a learner: method, network, image size, a recipe by the number of photos.
 
 - fast: frozen pretrained features and the exact discriminant rule: nothing is trained
 - balanced: the same features, a random projection and ridge regression
@@ -248,15 +248,18 @@ def recipe_for_photos(recipe: Recipe, photos: int, starts: bool, epochs: int | N
     )
 
 
-def too_few(plan: Plan, counts: Mapping[str, int]) -> list[str]:
-    """What a person should know of the number of photos before anything is learned, with what would be enough."""
+def too_few(from_chance: bool, counts: Mapping[str, int]) -> list[str]:
+    """What a person should know of the number of photos before anything is learned, with what would be enough.
+
+    `from_chance`: a network is trained that has learned nothing before.
+    """
     said = []
     single = [name for name, count in counts.items() if count == 1]
     if single:
         named = ", ".join(single[:5]) + (f" and {len(single) - 5} more" if len(single) > 5 else "")
         said.append(f"One photo only of {named}: accuracy cannot be measured there. 5 would do, 20 are better.")
     few = [name for name, count in counts.items() if count < FEW]
-    if plan.trains and not plan.starts and few:
+    if from_chance and few:
         said.append(
             f"{len(few)} of {len(counts)} classes have fewer than {FEW} photos, too few to train a network from "
             f"scratch: {FEW} of each would be enough to begin with, or {EXTRA} for a pretrained network."
