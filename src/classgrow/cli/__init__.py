@@ -15,6 +15,7 @@ from classgrow.cli.doctor import doctor
 from classgrow.cli.flags import FlagCommand
 from classgrow.cli.methods import methods
 from classgrow.cli.paper import paper
+from classgrow.cli.predict import predict
 from classgrow.cli.report import report
 from classgrow.cli.run import run
 from classgrow.cli.show import show
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: its boxes would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, show, methods, demo, paper, report, data, check, doctor):
+for command in (run, show, methods, demo, paper, report, data, check, predict, doctor):
     app.command(cls=FlagCommand)(command)
 app.add_typer(toy, name="toy")
 
