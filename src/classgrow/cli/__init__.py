@@ -12,6 +12,7 @@ from classgrow.cli.check import check
 from classgrow.cli.data import data
 from classgrow.cli.demo import demo
 from classgrow.cli.doctor import doctor
+from classgrow.cli.evaluate import evaluate
 from classgrow.cli.flags import FlagCommand
 from classgrow.cli.methods import methods
 from classgrow.cli.paper import paper
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: its boxes would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, show, methods, demo, paper, report, data, check, predict, doctor):
+for command in (run, show, methods, demo, paper, report, data, check, predict, evaluate, doctor):
     app.command(cls=FlagCommand)(command)
 app.add_typer(toy, name="toy")
 
