@@ -28,7 +28,7 @@ def predict(
     top: Annotated[int, typer.Option(min=1, help="How many classes to name for each photo.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object on a line for each photo.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="CSV for spreadsheets.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on: answer for photos that arrive; end with Ctrl-C.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Answer for photos that arrive, until Ctrl-C.")] = False,
     sort_into: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Copy each photo to DIR/<class>/, or DIR/unknown/.")
     ] = None,

@@ -126,7 +126,7 @@ SHOWN = ("file", "truth", "answer", "probability", "like")
 def evaluate_photos(model: PhotoModel, photos: PhotosLike, *, pictures: bool = False) -> Evaluated:
     """Predict every photo in class folders and count; `pictures` keeps small ones of the worst."""
     intake = model.read(photos, labelled=True)
-    predictions = list(model.predictions(intake, top=1))
+    predictions = list(model.predictions(intake))
     found = count(predictions, intake.names, first_versions(model.history))
     return with_pictures(found, intake, predictions, pictures)
 
@@ -227,7 +227,7 @@ def with_pictures(found: Counted, intake: Intake, predictions: Sequence[Predicti
     """The numbers with the photos to look at."""
     def mistake(place: int) -> Mistake:
         one = predictions[place]
-        like = one.nearest[0] if one.nearest else None
+        like = next((near for near in one.nearest if near.name == one.ranking[0][0]), None)
         return Mistake(
             intake.sources[place],
             intake.names[place],

@@ -190,7 +190,7 @@ def create(
     memory: int | None = None,
     seed: int = 1,
     keep_photos: bool = True,
-    keep: int = 5,
+    keep: int | None = None,
     progress: Progress | None = None,
 ) -> PhotoModel:
     """A new model of photos; nothing is written before it has learned.
@@ -199,7 +199,7 @@ def create(
       are installed (the extra `photos`), else best
     - `method`, `network`, `weights`: others than the preset's
     - `memory`: photos kept in total, over all classes (2000); `keep_photos=False` keeps features instead
-    - `keep`: earlier versions to keep
+    - `keep`: how many earlier versions stay (5)
     """
     if (Path(folder).expanduser() / CONFIG).is_file():
         raise ClassgrowError(

@@ -39,7 +39,7 @@ def picture(jpeg: bytes) -> str:
 
 def percent(share: float | None) -> str:
     """0.851 as 85.1 %; nothing measured as a dash."""
-    return "–" if share is None else f"{100 * share:.1f} %"
+    return "–" if share is None else f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
 
 
 def write_page(path: Path, text: str) -> Path:

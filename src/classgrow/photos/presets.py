@@ -47,7 +47,8 @@ SIDES: dict[str, tuple[PresetName, int]] = {
 
 @dataclass(frozen=True)
 class PhotoSettings:
-    """What a model remembers of how it was made, besides its learner. `own`: a method of this file, by name."""
+    """What a model remembers of how it was made, besides its learner: how many earlier versions to `keep`, and the
+    name of its method where that is one of this file (`own`)."""
 
     preset: PhotoPreset
     keep: int = 5
@@ -65,7 +66,7 @@ class Wish:
     memory: int | None = None
     seed: int = 1
     keep_photos: bool = True
-    keep: int = 5
+    keep: int | None = None
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,18 @@ def plan_for(wish: Wish) -> Plan:
         notes.append(f"The network {network} is not pretrained: its features are those of chance.")
     own, method, rule = method_of(wish, preset, starts)
     kind, inputs = inputs_of(network, starts)
-    return Plan(PhotoSettings(preset, wish.keep, own), method, rule, network, starts, inputs, kind, wish, tuple(notes))
+    return Plan(
+        kept_by(PhotoSettings(preset, own=own), wish), method, rule, network, starts, inputs, kind, wish, tuple(notes)
+    )
+
+
+def kept_by(settings: PhotoSettings, wish: Wish) -> PhotoSettings:
+    """The settings with as many earlier versions as are asked for."""
+    if wish.keep is None:
+        return settings
+    if type(wish.keep) is not int or wish.keep < 0:
+        raise ClassgrowError(f"`keep` = {wish.keep!r} does not fit: give a whole number of at least 0.")
+    return replace(settings, keep=wish.keep)
 
 
 def preset_of(wish: Wish) -> PhotoPreset:

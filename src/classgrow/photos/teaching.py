@@ -17,7 +17,7 @@ from classgrow.photos.folder import CONFIG, existing, one_writer, refuse_other_c
 from classgrow.photos.history import Version, now
 from classgrow.photos.intake import Intake, Wanted, take_in
 from classgrow.photos.learning import Effort, Lesson, measured_accuracy
-from classgrow.photos.presets import Wish, plan_for, too_few
+from classgrow.photos.presets import Wish, kept_by, plan_for, too_few
 from classgrow.photos.results import Learned, Preview
 from classgrow.photos.saved import Content, read_current
 from classgrow.progress import Progress
@@ -48,7 +48,7 @@ class Teaching:
             learner = lesson.learn()
             version = self.version(lesson, learner, started)
             history = (*before.history, version) if before else (version,)
-            content = Content(learner, lesson.settings, history)
+            content = Content(learner, kept_by(lesson.settings, self.wish), history)
             sources = {**(before.sources if before else {}), **sources_of(intake)}
             put_version(self.folder, content, sources)
         counts = intake.counts
@@ -87,7 +87,8 @@ class Teaching:
         assert inputs is not None
         wanted = Wanted(kept_side(inputs), inputs.channels, self.strict, self.progress)
         intake = take_in(photos, labels, wanted)
-        lesson = Lesson(self.folder, intake, plan, before, self.effort, self.progress)
+        known = tuple(before.classes) if before else ()
+        lesson = Lesson(self.folder, intake, plan, before, known, self.effort, self.progress)
         trained_from_chance = not before.learner.started_from if before else not (plan and plan.starts)
         notes = [*(plan.notes if plan else ()), *intake.notes, *lesson.notes]
         return lesson, [*notes, *too_few(lesson.trains and trained_from_chance, intake.counts)]
