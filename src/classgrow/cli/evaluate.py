@@ -93,10 +93,8 @@ def sentences(found: Evaluated) -> list[str]:
     told = []
     if found.strangers:
         photos = sum(found.strangers.values())
-        told.append(
-            f"Of {photos} photos of {len(found.strangers)} classes that were never learned, "
-            f"{percent(found.rejected)} % are called unknown."
-        )
+        several = "1 class that was" if len(found.strangers) == 1 else f"{len(found.strangers)} classes that were"
+        told.append(f"Of {photos} photos of {several} never learned, {percent(found.rejected)} % are called unknown.")
     if found.confusions:
         pairs = [f"{truth} for {answer} ({photos})" for truth, answer, photos in found.confusions[:PAIRS]]
         told.append(f"Taken for another class: {', '.join(pairs)}.")

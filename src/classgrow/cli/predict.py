@@ -73,7 +73,7 @@ def follow(model: PhotoModel, photos: list[Path], top: int, sort_into: Path | No
         return
 
 
-def written(writer: Writer, found: Answered) -> list[Skipped]:
+def written(writer: Writer, found: Iterable[tuple[Path, Prediction | Skipped]]) -> list[Skipped]:
     """Show every answer; returns what could not be read."""
     from classgrow.photos.sources import Skipped
 

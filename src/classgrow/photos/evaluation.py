@@ -225,6 +225,7 @@ def calibration_error(bins: Sequence[Bin]) -> float | None:
 
 def with_pictures(found: Counted, intake: Intake, predictions: Sequence[Prediction], pictures: bool) -> Evaluated:
     """The numbers with the photos to look at."""
+
     def mistake(place: int) -> Mistake:
         one = predictions[place]
         like = next((near for near in one.nearest if near.name == one.ranking[0][0]), None)

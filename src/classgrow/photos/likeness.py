@@ -41,7 +41,9 @@ def perceptual_hashes(greys: Greys) -> Hashes:
     waves = _WAVES @ greys.astype(np.float32) @ _WAVES.T
     strengths = waves.reshape(len(greys), _LOW * _LOW)[:, 1:]  # the first is how bright it is
     bits = strengths > np.median(strengths, axis=1, keepdims=True)
-    return (bits * (np.uint64(1) << np.arange(bits.shape[1], dtype=np.uint64))).sum(1, dtype=np.uint64)
+    places = np.uint64(1) << np.arange(bits.shape[1], dtype=np.uint64)
+    found: Hashes = (bits * places).sum(1, dtype=np.uint64)
+    return found
 
 
 def alike(greys: Greys, most_bits: int = MOST_BITS, similar: float = SIMILAR) -> list[list[int]]:
@@ -78,7 +80,7 @@ def _unit(greys: Greys) -> npt.NDArray[np.float32]:
 
 def _normed(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     lengths: npt.NDArray[np.float32] = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.maximum(lengths, 1e-6)
+    return rows / np.maximum(lengths, np.float32(1e-6))
 
 
 def _buckets(hashes: Hashes, bands: int) -> Iterator[npt.NDArray[np.int64]]:
@@ -93,4 +95,5 @@ def _buckets(hashes: Hashes, bands: int) -> Iterator[npt.NDArray[np.int64]]:
 
 def _different_bits(hashes: Hashes, one: np.uint64) -> npt.NDArray[np.int64]:
     differences = (hashes ^ one).view(np.uint8).reshape(-1, 8)
-    return np.unpackbits(differences, axis=1).sum(1, dtype=np.int64)
+    found: npt.NDArray[np.int64] = np.unpackbits(differences, axis=1).sum(1, dtype=np.int64)
+    return found
