@@ -80,7 +80,8 @@ def _unit(greys: Greys) -> npt.NDArray[np.float32]:
 
 def _normed(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     lengths = np.sqrt(np.square(rows).sum(1, keepdims=True))
-    return np.divide(rows, np.maximum(lengths, 1e-6), dtype=np.float32)
+    found: npt.NDArray[np.float32] = np.divide(rows, np.maximum(lengths, 1e-6), dtype=np.float32)
+    return found
 
 
 def _buckets(hashes: Hashes, bands: int) -> Iterator[npt.NDArray[np.int64]]:
