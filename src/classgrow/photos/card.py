@@ -138,6 +138,6 @@ def percent(value: float | None) -> str:
 def cell(text: str) -> str:
     """Any text inside a table of Markdown: nothing in it is markup."""
     plain = html.escape(" ".join(text.split()), quote=False)
-    for letter in "\\`*_[]|~#":
+    for letter in "#\\`*_[]|~":
         plain = plain.replace(letter, f"&#{ord(letter)};")
     return plain
