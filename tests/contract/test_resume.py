@@ -105,7 +105,7 @@ def test_a_run_stopped_in_the_middle_of_every_training(name: str, tmp_path: Path
 @pytest.mark.usefixtures("small_runs")
 def test_a_fast_run_stopped_in_the_middle_of_its_schedules(method: str, tmp_path: Path) -> None:
     """Every update has its own rate: a run that goes on must know which one comes next."""
-    spec = Spec(dataset="digits", method=method, profile="fast", memory=12, classes=4, first=2, step=1, epochs=5)
+    spec = Spec(dataset="digits", method=method, profile="fast", memory=12, classes=4, first=2, step=1, epochs=10)
     whole = finish(spec, tmp_path / "whole")
     later = whole[0]["resolved"]["recipe"]["later"]
     assert (later["shape"], later["warm_up"], later["epochs"] > 1) == ("linear", 0.1, method != "eeil")
