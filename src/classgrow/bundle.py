@@ -67,6 +67,7 @@ class Config(BaseModel):
     inputs: Inputs
     rule: str | None = None
     rule_value: str = ""
+    started_from: str = ""
 
 
 def save(learner: Learner, folder: Path | str) -> None:
@@ -118,7 +119,7 @@ def load(
         execution=execution,
         progress=progress,
     )
-    learner.integer_names = config.integer_names
+    learner.integer_names, learner.started_from = config.integer_names, config.started_from
     try:
         side = kept_side(config.inputs)
         learner.restore((side, side, config.inputs.channels), tensors, plain)

@@ -52,9 +52,14 @@ def picture_of(array: np.ndarray | Tensor) -> Image.Image:
 
 
 def sized(images: ImagesLike, inputs: Inputs) -> Tensor:
-    """Pixels at the size in which images are kept. Arrays must have it already, unless they are large photos."""
+    """Pixels at the size in which images are kept. Arrays must have it already, unless they are large photos.
+
+    Grey images become colour images for a network that sees colours.
+    """
     side = kept_side(inputs)
     pixels = as_images(images, (side, side) if _is_list(images) or inputs.crop == "resized" else None)
+    if pixels.shape[3] == 1 and inputs.channels == 3:
+        pixels = pixels.expand(-1, -1, -1, 3).contiguous()
     if tuple(pixels.shape[1:]) != (side, side, inputs.channels):
         raise ClassgrowError(
             f"This learner sees images of {side} x {side} pixels with {inputs.channels} channels, "

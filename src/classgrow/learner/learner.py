@@ -41,6 +41,8 @@ class Learner(PhaseLearner):
     - `rule`: None: the method's own; a name or a `Rule` that answers instead
     - `recipe`: None: the method's own for the preset (`profile`, `epochs` adjust it)
     - `total_classes`: how many classes there will ever be, if known (iCaRL averages over them)
+    - `pretrained`: the network starts from its published weights; without a `network` it is efficientnet-lite2
+    - `weights`: a file the network starts from: a state dict (torchvision's layout or ours), or safetensors
     - `progress`: None: a bar where there is a terminal or a notebook
     """
 
@@ -63,6 +65,8 @@ class Learner(PhaseLearner):
         selection: str | None = None,
         execution: Execution | None = None,
         progress: Progress | None = None,
+        pretrained: bool = False,
+        weights: Path | str | None = None,
     ) -> None:
         everything = locals()
         given = cast(Arguments, {name: everything[name] for name in parameters_of(Learner)})

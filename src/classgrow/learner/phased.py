@@ -21,8 +21,9 @@ from classgrow.learner.phases import PhaseRun, Saved, begin_phase, save_point, s
 from classgrow.memory import Budget, Memory
 from classgrow.method import Method
 from classgrow.methods import build_method
-from classgrow.networks.catalogue import build_backbone
+from classgrow.networks.catalogue import NETWORKS, build_backbone
 from classgrow.networks.network import Network, channels_last, feature_count
+from classgrow.networks.pretrained import load_pretrained, load_weights
 from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress
 from classgrow.recipes import Recipe
@@ -48,6 +49,7 @@ class Settings(TypedDict):
     total_classes: int | None
     seed: int
     integer_names: bool
+    started_from: str
     recipe: Recipe
     inputs: Inputs
 
@@ -62,6 +64,8 @@ class PhaseLearner:
         self.runtime = Runtime(execution)
         self.progress = progress
         self.integer_names = False
+        self.started_from = ""
+        """The published weights or the file that the network started from; empty: from chance."""
         self._state: State | None = None
         self._setup: TrainingSetup | None = None
         self._temperatures: dict[str, float] = {}
@@ -108,6 +112,7 @@ class PhaseLearner:
             "total_classes": self.total_classes,
             "seed": self.seed,
             "integer_names": self.integer_names,
+            "started_from": self.started_from,
             "recipe": self.recipe,
             "inputs": self.inputs,
         }
@@ -143,7 +148,7 @@ class PhaseLearner:
 
     def restore(self, shape: Shape, tensors: dict[str, Tensor], plain: JsonDict) -> None:
         """Take over the state in a checkpoint."""
-        self.prepare(shape).unpack(tensors, saved_phase(plain)["state"])
+        self.prepare(shape, from_weights=False).unpack(tensors, saved_phase(plain)["state"])
         self._temperatures = {}
 
     def refit_rules(self) -> None:
@@ -161,8 +166,11 @@ class PhaseLearner:
                     found.setdefault(rule, []).append(scores.argmax(1))
         return {rule: torch.cat(parts).cpu() for rule, parts in found.items()}
 
-    def prepare(self, shape: Shape) -> State:
-        """Choose network, recipe and memory for images of this shape, once."""
+    def prepare(self, shape: Shape, from_weights: bool = True) -> State:
+        """Choose network, recipe and memory for images of this shape, once.
+
+        Without `from_weights` the weights to start from are not read: others are about to take their place.
+        """
         if self._state is not None:
             return self._state
         given = self._given
@@ -172,9 +180,11 @@ class PhaseLearner:
             backbone = (
                 own_backbone(given["network"], self.inputs)
                 if isinstance(given["network"], nn.Module)
-                else build_backbone(self.setup.network, shape[2], self.method.last_relu)
+                else build_backbone(self.setup.network, self.inputs.channels, self.method.last_relu)
             )
             network = Network(backbone, self.method.head.build(feature_count(backbone)))
+        if from_weights:
+            self._start(backbone)
         network = channels_last(network.to(self.runtime.device))
         self._state = State(network, Memory(self._budget()), frozen_copy(network), self.total_classes)
         self._state.fitted_to = digest(network.backbone)
@@ -192,6 +202,8 @@ class PhaseLearner:
             epochs=given["epochs"],
             recipe=given["recipe"],
             inputs=given["inputs"],
+            pretrained=given["pretrained"],
+            weights=given["weights"] is not None,
         )
         data = DATASETS[given["dataset"]] if given["dataset"] is not None else None
         return resolve_training(asked, data, shape, _name(given["method"]) or "", self.method.recipe)
@@ -209,6 +221,13 @@ class PhaseLearner:
             method = build_method(method, **(setup.options if setup else {}))
         method = method if rule is None else method.with_rule(rule)
         return method if selection is None else method.with_selection(SELECTIONS[selection])
+
+    def _start(self, backbone: nn.Module) -> None:
+        """Give the backbone the weights it is to start from, if any."""
+        if self._given["pretrained"]:
+            self.started_from = load_pretrained(backbone, NETWORKS[self.setup.network])
+        elif self._given["weights"] is not None:
+            self.started_from = load_weights(backbone, self._given["weights"])
 
     def _budget(self) -> Budget:
         if self.method.unlimited_memory:
