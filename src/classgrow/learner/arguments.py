@@ -34,8 +34,9 @@ COUNTS: tuple[Count, ...] = get_args(Count)
 
 
 Typed = Literal[
-    "method", "network", "preset", "dataset", "recipe", "inputs", "selection", "execution", "pretrained", "weights"
-]
+    "method", "network", "preset", "dataset", "recipe", "inputs", "selection", "execution", "pretrained", "weights",
+    "keep_photos",
+]  # fmt: skip
 KINDS: dict[Typed, tuple[type | UnionType, str]] = {
     "method": (str | Method, "a name or a Method"),
     "network": (str | nn.Module | None, "a name or a torch module"),
@@ -47,6 +48,7 @@ KINDS: dict[Typed, tuple[type | UnionType, str]] = {
     "execution": (Execution | None, "an Execution"),
     "pretrained": (bool, "True or False"),
     "weights": (str | Path | None, "the path of a file"),
+    "keep_photos": (bool, "True or False"),
 }
 PROGRESS_VERBS = ("begin", "begin_training", "advance", "end", "say")
 
@@ -57,6 +59,7 @@ class Arguments(TypedDict):
     method: str | Method
     memory: int | None
     memory_per_class: int | None
+    keep_photos: bool
     network: str | nn.Module | None
     preset: str | None
     dataset: str | None
@@ -153,6 +156,13 @@ def own_backbone(given: nn.Module, inputs: Inputs) -> nn.Module:
 def parameters_of(learner: type[Learner]) -> tuple[str, ...]:
     """The names that `get_params` gives and `set_params` takes."""
     return tuple(name for name in inspect.signature(learner.__init__).parameters if name != "self")
+
+
+def checked_top(top: int) -> int:
+    """How many classes are asked for."""
+    if type(top) is not int or top < 1:
+        raise ClassgrowError(f"`top` = {top!r} does not fit: give a whole number of at least 1.")
+    return top
 
 
 def _count(name: str, value: object) -> int | None:
