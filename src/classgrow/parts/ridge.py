@@ -89,7 +89,8 @@ def rows_of(sample: Sample) -> tuple[Tensor, Tensor]:
 
 def random_features(features: Tensor, projection: Tensor) -> Tensor:
     """h = ReLU(f̄ W), (n, size)."""
-    return functional.relu(functional.normalize(features) @ projection)
+    hidden: Tensor = functional.relu(functional.normalize(features) @ projection)
+    return hidden
 
 
 def ridge_weights(rows: Tensor, owner: Tensor, classes: int, projection: Tensor, strength: float) -> Tensor:
