@@ -37,6 +37,7 @@ MEASURED = {
     "for photos like these, no promise for others.",
     "held-out": "Accuracy is measured on photos that were kept out of training: an estimate for photos like these, no "
     "promise for others.",
+    "tested": "Accuracy is measured on the test images of the experiment that this model comes from.",
     "none": "Accuracy could not be measured: no class has two kept photos.",
 }
 
