@@ -220,12 +220,11 @@ def _chosen(
     members: Sequence[_Member], path: Path, labelled: bool, skipped: list[Skipped]
 ) -> Iterator[tuple[_Member, str]]:
     """Members that may be photos, with their classes."""
+    members = [member for member in members if not any(is_ignored(part) for part in member.parts)]
     wrapped = {member.parts[0] for member in members if member.parts} == {path.name.split(".")[0]}
     for member in members:
         source = "/".join(member.parts)
         inside = member.parts[1:] if wrapped else member.parts
-        if any(is_ignored(part) for part in member.parts):
-            continue
         if not inside or ".." in member.parts:
             skipped.append(Skipped(source, "its path leads out of the archive"))
         elif member.size > MOST_BYTES:
