@@ -19,7 +19,7 @@ from torch.export import ExportedProgram
 from classgrow import __version__
 from classgrow.engine.runtime import Runtime
 from classgrow.errors import ClassgrowError, one_line
-from classgrow.export.checking import Run, check_for
+from classgrow.export.checking import Run, check_for, different
 from classgrow.export.contents import Contents
 from classgrow.export.graph import PIXELS, Form, program_of
 from classgrow.export.result import Exported
@@ -70,16 +70,27 @@ def write_graph(contents: Contents, form: Form, path: Path) -> None:
     model = as_onnx(program_of(contents, form), form)
     if model.ByteSize() > LARGEST:
         raise ClassgrowError("This model is larger than the 2 GB that an ONNX file can hold: export it with `torch`.")
+    describe(model, contents)
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise different(one_line(error)) from error
+    path.write_bytes(model.SerializeToString())
+
+
+def describe(model: onnx.ModelProto, contents: Contents) -> None:
+    """What the file says of itself, in place of where and how it was traced."""
+    import onnx
+
     model.producer_name, model.producer_version = "classgrow", __version__
     del model.metadata_props[:]
     onnx.helper.set_model_props(model, contents.metadata())
-    for part in (model.graph, *model.graph.node, *model.graph.initializer, *model.graph.value_info):
+    del model.graph.value_info[:]  # shapes in between, which every program works out itself
+    for part in (model.graph, *model.graph.node, *model.graph.initializer, *model.graph.input, *model.graph.output):
         del part.metadata_props[:]
         part.doc_string = ""
     for value in (*model.graph.input, *model.graph.output):
-        del value.metadata_props[:]
-    onnx.checker.check_model(model, full_check=True)
-    path.write_bytes(model.SerializeToString())
+        value.type.tensor_type.shape.dim[0].dim_param = "batch"
 
 
 def as_onnx(program: ExportedProgram, form: Form) -> onnx.ModelProto:
@@ -138,7 +149,10 @@ def session(path: Path, form: Form, runtime: Runtime) -> Run:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = runtime.execution.threads, 3
-    loaded = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    try:
+        loaded = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its own kinds, which have no public names
+        raise different(one_line(error)) from error
 
     def run(values: Tensor) -> dict[str, Tensor]:
         found = loaded.run(list(form.outputs), {form.input: np.ascontiguousarray(values.numpy())})

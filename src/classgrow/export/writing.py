@@ -18,14 +18,15 @@ def replacing(path: Path) -> Iterator[Path]:
         raise ClassgrowError(f"{path} is a folder: give the name of a file to write.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        try:
+            yield temporary
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise ClassgrowError(f"Could not write {path} ({error.strerror}): choose another place for it.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def with_ending(path: Path | str, ending: str) -> Path:
