@@ -210,15 +210,17 @@ def test_what_cannot_be_written(
     with pytest.raises(ClassgrowError, match="is a folder: give the name of a file"):
         write_onnx(learner, tmp_path / "folder.onnx")
     (tmp_path / "file").write_text("precious")
-    with pytest.raises(ClassgrowError, match="Could not write .*: choose another place"):
+    with pytest.raises(ClassgrowError, match=r"Could not write .*: choose another place"):
         write_onnx(learner, tmp_path / "file" / "model.onnx")
     with pytest.raises(ClassgrowError, match="Nothing has been learned yet"):
         write_onnx(Learner(), tmp_path / "model.onnx")
     monkeypatch.setattr(onnx_file, "LARGEST", 50_000)
-    with pytest.raises(ClassgrowError, match="larger than the 2 GB .* export it with `torch`"):
+    with pytest.raises(ClassgrowError, match=r"larger than the 2 GB .* export it with `torch`"):
         write_onnx(learner, tmp_path / "model.onnx")
     monkeypatch.setattr(onnx_file, "find_spec", lambda name: None if name == "onnxruntime" else name)
-    with pytest.raises(ClassgrowError, match=r"needs onnxruntime, which is not installed: pip install 'classgrow\[onnx"):
+    with pytest.raises(
+        ClassgrowError, match=r"needs onnxruntime, which is not installed: pip install 'classgrow\[onnx"
+    ):
         write_onnx(learner, tmp_path / "model.onnx")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.onnx"]
 

@@ -1,0 +1,51 @@
+"""`classgrow export` as a user types it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from classgrow.engine.runtime import Execution
+from classgrow.learner import Learner
+
+Patches = Callable[..., tuple[np.ndarray, np.ndarray]]
+Command = Callable[..., object]
+
+
+@pytest.fixture
+def saved(patches: Patches, tmp_path: Path) -> Path:
+    learner = Learner("fgp", memory=4, epochs=1, execution=Execution(threads=1)).learn(*patches([0, 1], per_class=4))
+    learner.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_model_becomes_a_file(classgrow, saved: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    done = classgrow("export", saved, tmp_path / "out.onnx")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second = done.stdout.splitlines()
+    size = (tmp_path / "out.onnx").stat().st_size
+    assert first == (
+        f"Written: {tmp_path / 'out.onnx'} ({size / 1e6:.1f} MB, 2 classes). It holds no photo and cannot learn."
+    )
+    assert second.startswith("Checked with onnxruntime ")
+    assert " on 4 of its own photos and 16 generated images: the model's own labels; " in second
+
+
+def test_a_folder_for_browsers_and_a_program_for_torch(classgrow, saved: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    assert classgrow("export", saved, tmp_path / "web", "--transformers").returncode == 0
+    assert (tmp_path / "web" / "onnx" / "model.onnx").is_file()
+    done = classgrow("export", saved, tmp_path / "out.pt2", "--torch")
+    assert done.returncode == 0 and "Checked with torch " in done.stdout
+
+
+def test_what_is_refused(classgrow, check_refused, saved: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    check_refused(classgrow("export", tmp_path, tmp_path / "out.onnx"), "is not a saved model")
+    check_refused(classgrow("export", saved, tmp_path / "out"), "does not end in .onnx: call it out.onnx")
+    check_refused(
+        classgrow("export", saved, tmp_path / "out", "--torch", "--transformers"),
+        "--torch and --transformers are two formats: ask for one at a time.",
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
