@@ -16,7 +16,7 @@ from classgrow.export.contents import Contents, answers_of, contents_of
 from classgrow.export.graph import Form, logits
 from classgrow.export.result import Checked
 from classgrow.learner import Learner
-from classgrow.learner.answers import Answers, probabilities
+from classgrow.learner.answers import Answers, Details, probabilities
 from classgrow.memory import HELD_OUT, TRAIN
 from classgrow.seeds import generator
 
@@ -37,6 +37,7 @@ class Check:
     images: Tensor
     photos: int
     scores: Tensor
+    distance: Tensor
 
     def compare(self, run: Run, form: Form) -> Checked:
         """Asks a file for one image and then for several at a time; refuses it where it answers differently.
@@ -45,14 +46,15 @@ class Check:
         much of the last bits of a score.
         """
         batches = [self.images[:1], *self.images[1:].split(BATCH)]
+        names = form.outputs(self.contents)
         answered = [run(form.feed(images, self.contents.inputs)) for images in batches]
-        found = {name: torch.cat([one[name] for one in answered]) for name in form.outputs}
+        found = {name: torch.cat([one[name] for one in answered]) for name in names}
         expected = self.expected(found.get("scores", self.scores))
-        differences = {name: difference(found[name], expected[name]) for name in form.outputs}
+        differences = {name: difference(found[name], expected[name]) for name in names}
         worst = max(differences, key=lambda name: differences[name])
         if not differences[worst] <= TOLERANCE:
             raise different(f"{worst} differ by {differences[worst]:.2g}")
-        wrong = other_labels(found[form.outputs[0]], expected[form.outputs[0]])
+        wrong = other_labels(found[names[0]], expected[names[0]])
         if wrong:
             raise different(f"{wrong} of {len(self.images)} images get another label")
         return Checked(self.photos, len(self.images) - self.photos, differences)
@@ -64,6 +66,7 @@ class Check:
             "scores": self.scores,
             "probabilities": probabilities(scores, temperature),
             "logits": logits(self.scores.double(), temperature),
+            "distance": self.distance,
         }
 
 
@@ -74,15 +77,17 @@ def check_for(learner: Learner, most_photos: int = MOST_PHOTOS) -> Check:
     kept = kept_photos(answers, most_photos)
     made = generated_images(GENERATED, contents.side, contents.inputs.channels)
     images = made if kept is None else torch.cat((kept, made))
-    return Check(contents, answers.runtime, images, len(images) - len(made), scores_of(answers, images))
+    own = details_of(answers, contents, images)
+    scores, distance = torch.cat([one.scores for one in own]), torch.cat([one.distances for one in own])
+    return Check(contents, answers.runtime, images, len(images) - len(made), scores, distance)
 
 
-def scores_of(answers: Answers, images: Tensor) -> Tensor:
-    """The model's own scores."""
+def details_of(answers: Answers, contents: Contents, images: Tensor) -> list[Details]:
+    """The model's own answers."""
     nothing = torch.zeros(len(images), dtype=torch.long)
     data = LabelledImages(ArrayStore(images), torch.arange(len(images)), nothing, answers.state.classes)
     with answers.runtime.active():
-        return torch.cat([slice_[answers.rules[0].name] for slice_ in answers.scores(data)])
+        return list(answers.details(data, contents.rule, contents.unknown))
 
 
 def kept_photos(answers: Answers, most: int) -> Tensor | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from dataclasses import dataclass, replace
 
 import torch
@@ -21,7 +22,8 @@ from classgrow.parts.rules import Rule, Tensors
 class Contents:
     """A network and a rule that answer, on the CPU and in float32, with what is known of them.
 
-    `fitted` are the rule's tensors; `temperature` divides scores before the softmax.
+    `fitted` are the rule's tensors; `temperature` divides scores before the softmax; `unknown` is what distances are
+    measured with (`parts.unknown`), None where there is no `threshold` beyond which an image is of no known class.
     """
 
     network: Network
@@ -30,6 +32,8 @@ class Contents:
     inputs: Inputs
     classes: tuple[str, ...]
     temperature: float
+    unknown: Tensors | None
+    threshold: float | None
     names: dict[str, str]
     """Method, network and objective, for people."""
 
@@ -47,6 +51,7 @@ class Contents:
             "rule": self.rule.name,
             "formula": self.rule.formula,
             "temperature": repr(self.temperature),
+            **({} if self.threshold is None else {"unknown_threshold": repr(self.threshold)}),
             "image_size": str(self.side),
             "network_size": str(self.inputs.size),
             "channels": str(self.inputs.channels),
@@ -65,8 +70,9 @@ def answers_of(learner: Learner) -> Answers:
 def contents_of(learner: Learner, answers: Answers) -> Contents:
     """What is exported of a learner. Its rule's tensors are all there; `graph_of` leaves out those it never reads."""
     rule, settings = learner.method.rule, learner.config()
-    with answers.runtime.active():
-        temperature = answers.temperature(rule)
+    with learner.runtime.active():
+        temperature, unknown = learner.estimating.temperature(rule), learner.estimating.unknown()
+    threshold = math.inf if unknown is None else float(unknown["threshold"])
     return Contents(
         network=copy.deepcopy(answers.state.network).to(memory_format=torch.contiguous_format),  # type: ignore[call-overload] # torch forgot this one
         rule=rule,
@@ -74,12 +80,19 @@ def contents_of(learner: Learner, answers: Answers) -> Contents:
         inputs=learner.inputs,
         classes=tuple(label.name for label in learner.state.classes),
         temperature=temperature,
+        unknown=None if unknown is None or math.isinf(threshold) else measuring(unknown),
+        threshold=None if math.isinf(threshold) else threshold,
         names={
             "method": learner.method.name,
             "network": settings["network"] or "one of the user's own",
             "objective": learner.method.formula,
         },
     )
+
+
+def measuring(unknown: Tensors) -> Tensors:
+    """What distances are measured with; the threshold is not part of the graph."""
+    return {name: single(value) for name, value in unknown.items() if name != "threshold"}
 
 
 def single(value: torch.Tensor) -> torch.Tensor:

@@ -13,14 +13,15 @@ from classgrow.engine.augment import centre, scale
 from classgrow.errors import ClassgrowError, one_line
 from classgrow.export.contents import Contents
 from classgrow.inputs import Inputs
+from classgrow.parts.unknown import distances
 
-FITTED = "fitted_"
+FITTED, UNKNOWN = "fitted_", "unknown_"
 LUMA = (0.299, 0.587, 0.114)
 """Shares of red, green and blue in grey: ITU-R 601, as Pillow converts."""
 
 
 class Answer(nn.Module):
-    """Scores of normalised images (N, C, H, W) by a model's rule."""
+    """Normalised images (N, C, H, W) to scores by a model's rule, and distances where they are measured."""
 
     def __init__(self, contents: Contents) -> None:
         super().__init__()
@@ -28,22 +29,29 @@ class Answer(nn.Module):
         self.names = tuple(contents.fitted)
         for name, value in contents.fitted.items():
             self.register_buffer(FITTED + name, value)
+        self.measured_with = tuple(contents.unknown or ())
+        for name, value in (contents.unknown or {}).items():
+            self.register_buffer(UNKNOWN + name, value)
 
-    def forward(self, values: Tensor) -> Tensor:
-        fitted = {name: getattr(self, FITTED + name) for name in self.names}
-        return self.rule.scores(self.network(values), fitted)
+    def forward(self, values: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        outputs = self.network(values)
+        scores = self.rule.scores(outputs, {name: getattr(self, FITTED + name) for name in self.names})
+        if not self.measured_with:
+            return scores, ()
+        unknown = {name: getattr(self, UNKNOWN + name) for name in self.measured_with}
+        return scores, (distances(outputs.features, unknown),)
 
 
 class FromPixels(nn.Module):
-    """uint8 (N, H, W, C) to scores and probabilities."""
+    """uint8 (N, H, W, C) to scores, probabilities and distances."""
 
     def __init__(self, contents: Contents) -> None:
         super().__init__()
         self.answer, self.inputs, self.temperature = Answer(contents), contents.inputs, contents.temperature
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        scores = self.answer(prepared(images, self.inputs))
-        return scores, torch.softmax(logits(scores, self.temperature), 1)
+        scores, far = self.answer(prepared(images, self.inputs))
+        return scores, torch.softmax(logits(scores, self.temperature), 1), *far
 
 
 class FromValues(nn.Module):
@@ -57,7 +65,8 @@ class FromValues(nn.Module):
     def forward(self, pixel_values: Tensor) -> tuple[Tensor, ...]:
         if self.grey:
             pixel_values = (pixel_values * torch.tensor(LUMA)[:, None, None]).sum(1, keepdim=True)
-        return (logits(self.answer(pixel_values), self.temperature),)
+        scores, far = self.answer(pixel_values)
+        return logits(scores, self.temperature), *far
 
 
 @dataclass(frozen=True)
@@ -66,8 +75,12 @@ class Form:
 
     input: str
     feed: Callable[[Tensor, Inputs], Tensor]
-    outputs: tuple[str, ...]
+    answers: tuple[str, ...]
     module: Callable[[Contents], nn.Module]
+
+    def outputs(self, contents: Contents) -> tuple[str, ...]:
+        """The names of what comes out, in order."""
+        return self.answers if contents.unknown is None else (*self.answers, "distance")
 
 
 def logits(scores: Tensor, temperature: float) -> Tensor:

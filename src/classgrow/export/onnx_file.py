@@ -45,7 +45,7 @@ def write_onnx(learner: Learner, path: Path | str) -> Exported:
     check = check_for(learner)
     with replacing(path) as temporary:
         write_graph(check.contents, PIXELS, temporary)
-        found = check.compare(session(temporary, PIXELS, check.runtime), PIXELS)
+        found = check.compare(session(temporary, check.runtime), PIXELS)
     return Exported(path, path.stat().st_size, check.contents.metadata(), checker(), found)
 
 
@@ -67,7 +67,7 @@ def write_graph(contents: Contents, form: Form, path: Path) -> None:
     """The graph as a file, checked to be valid ONNX, that says what it is and nothing of the machine it comes from."""
     import onnx
 
-    model = as_onnx(program_of(contents, form), form)
+    model = as_onnx(program_of(contents, form), form.input, form.outputs(contents))
     if model.ByteSize() > LARGEST:
         raise ClassgrowError("This model is larger than the 2 GB that an ONNX file can hold: export it with `torch`.")
     describe(model, contents)
@@ -93,7 +93,7 @@ def describe(model: onnx.ModelProto, contents: Contents) -> None:
         value.type.tensor_type.shape.dim[0].dim_param = "batch"
 
 
-def as_onnx(program: ExportedProgram, form: Form) -> onnx.ModelProto:
+def as_onnx(program: ExportedProgram, entrance: str, outputs: tuple[str, ...]) -> onnx.ModelProto:
     """The traced graph in ONNX's operators, constants folded."""
     with quiet():
         try:
@@ -102,8 +102,8 @@ def as_onnx(program: ExportedProgram, form: Form) -> onnx.ModelProto:
                 (),
                 dynamo=True,
                 opset_version=OPSET,
-                input_names=[form.input],
-                output_names=list(form.outputs),
+                input_names=[entrance],
+                output_names=list(outputs),
                 external_data=False,
                 verbose=False,
             )
@@ -143,7 +143,7 @@ def quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def session(path: Path, form: Form, runtime: Runtime) -> Run:
+def session(path: Path, runtime: Runtime) -> Run:
     """The file as onnxruntime runs it on the CPU."""
     import onnxruntime
 
@@ -154,8 +154,10 @@ def session(path: Path, form: Form, runtime: Runtime) -> Run:
     except Exception as error:  # its own kinds, which have no public names
         raise different(one_line(error)) from error
 
+    names = [one.name for one in loaded.get_outputs()]
+
     def run(values: Tensor) -> dict[str, Tensor]:
-        found = loaded.run(list(form.outputs), {form.input: np.ascontiguousarray(values.numpy())})
-        return {name: torch.from_numpy(value) for name, value in zip(form.outputs, found, strict=True)}
+        found = loaded.run(names, {loaded.get_inputs()[0].name: np.ascontiguousarray(values.numpy())})
+        return {name: torch.from_numpy(value) for name, value in zip(names, found, strict=True)}
 
     return run

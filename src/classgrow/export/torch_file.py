@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.export import ExportedProgram
 
 from classgrow.export.checking import Run, check_for
-from classgrow.export.graph import PIXELS, Form, program_of
+from classgrow.export.graph import PIXELS, program_of
 from classgrow.export.result import Exported
 from classgrow.export.writing import replacing, with_ending
 from classgrow.learner import Learner
@@ -32,7 +32,7 @@ def write_torch(learner: Learner, path: Path | str) -> Exported:
             said = json.dumps(contents.metadata(), ensure_ascii=False)
             torch.export.save(program, file, extra_files={METADATA: said})
         with check.runtime.active():
-            found = check.compare(loaded(temporary, PIXELS), PIXELS)
+            found = check.compare(loaded(temporary, PIXELS.outputs(contents)), PIXELS)
     return Exported(path, path.stat().st_size, contents.metadata(), f"torch {torch.__version__}", found)
 
 
@@ -45,13 +45,13 @@ def without_traces(program: ExportedProgram) -> ExportedProgram:
     return program
 
 
-def loaded(path: Path, form: Form) -> Run:
+def loaded(path: Path, names: tuple[str, ...]) -> Run:
     """The file as torch runs it."""
     with path.open("rb") as file:
         module = torch.export.load(file).module()
 
     def run(values: Tensor) -> dict[str, Tensor]:
         with torch.no_grad():
-            return dict(zip(form.outputs, module(values), strict=True))
+            return dict(zip(names, module(values), strict=True))
 
     return run

@@ -38,7 +38,7 @@ def write_transformers(learner: Learner, folder: Path | str) -> Exported:
         shutil.rmtree(unfinished, ignore_errors=True)
         (unfinished / MODEL).parent.mkdir(parents=True)
         write_graph(contents, VALUES, unfinished / MODEL)
-        found = check.compare(session(unfinished / MODEL, VALUES, check.runtime), VALUES)
+        found = check.compare(session(unfinished / MODEL, check.runtime), VALUES)
         for name, values in ((CONFIG, config(contents)), (PREPARATION, preparation(contents))):
             text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
             checkpoint.write_atomically(unfinished / name, text.encode())
