@@ -11,6 +11,7 @@ from classgrow.errors import ClassgrowError
 
 if TYPE_CHECKING:
     from classgrow.export import Exported
+    from classgrow.learner import Learner
 
 
 def export(
@@ -25,11 +26,20 @@ def export(
     if torch and transformers:
         raise ClassgrowError("`torch` and `transformers` are two formats: ask for one at a time.")
     from classgrow.export import write_onnx, write_torch, write_transformers
-    from classgrow.learner import Learner
 
     write = write_torch if torch else write_transformers if transformers else write_onnx
-    for line in lines(write(Learner.load(model), output)):
+    for line in lines(write(opened(model), output)):
         typer.echo(line)
+
+
+def opened(folder: Path) -> Learner:
+    """The learner in a folder that `classgrow learn` or `Learner.save` made, with its photos to check a file by."""
+    from classgrow import bundle
+    from classgrow.photos.saved import read_current
+
+    if (folder / bundle.WEIGHTS_FILE).is_file():
+        return bundle.load(folder)
+    return read_current(folder.expanduser().resolve(), with_photos=True).learner
 
 
 def lines(done: Exported) -> list[str]:

@@ -12,10 +12,9 @@ from torch.nn import functional
 from classgrow.data.labelled import ArrayStore, LabelledImages
 from classgrow.engine.runtime import Runtime
 from classgrow.errors import ClassgrowError
-from classgrow.export.contents import Contents, answers_of, contents_of
+from classgrow.export.contents import Contents, Model, answers_of, contents_of, learner_of
 from classgrow.export.graph import Form, logits
 from classgrow.export.result import Checked
-from classgrow.learner import Learner
 from classgrow.learner.answers import Answers, Details, probabilities
 from classgrow.memory import HELD_OUT, TRAIN
 from classgrow.seeds import generator
@@ -70,8 +69,9 @@ class Check:
         }
 
 
-def check_for(learner: Learner, most_photos: int = MOST_PHOTOS) -> Check:
-    """What is exported of a learner, with photos of its memory, evenly chosen, and generated images."""
+def check_for(model: Model, most_photos: int = MOST_PHOTOS) -> Check:
+    """What is exported of a model, with photos of its memory, evenly chosen, and generated images."""
+    learner = learner_of(model)
     answers = answers_of(learner)
     contents = contents_of(learner, answers)
     kept = kept_photos(answers, most_photos)

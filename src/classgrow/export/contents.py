@@ -6,6 +6,7 @@ import copy
 import json
 import math
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import torch
 
@@ -16,6 +17,17 @@ from classgrow.learner import Learner
 from classgrow.learner.answers import Answers
 from classgrow.networks.network import Network
 from classgrow.parts.rules import Rule, Tensors
+
+
+class HasLearner(Protocol):
+    """A model with a learner inside, such as one of photos."""
+
+    @property
+    def learner(self) -> Learner: ...
+
+
+Model = Learner | HasLearner
+"""What can be exported."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,10 @@ class Contents:
             "mean": json.dumps(self.inputs.mean),
             "std": json.dumps(self.inputs.std),
         }
+
+
+def learner_of(model: Model) -> Learner:
+    return model if isinstance(model, Learner) else model.learner
 
 
 def answers_of(learner: Learner) -> Answers:

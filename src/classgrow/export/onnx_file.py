@@ -20,11 +20,10 @@ from classgrow import __version__
 from classgrow.engine.runtime import Runtime
 from classgrow.errors import ClassgrowError, one_line
 from classgrow.export.checking import Run, check_for, different
-from classgrow.export.contents import Contents
+from classgrow.export.contents import Contents, Model
 from classgrow.export.graph import PIXELS, Form, program_of
 from classgrow.export.result import Exported
 from classgrow.export.writing import replacing, with_ending
-from classgrow.learner import Learner
 
 if TYPE_CHECKING:
     import onnx
@@ -35,14 +34,14 @@ LARGEST = 2**31 - 1
 """Bytes that one ONNX file can hold."""
 
 
-def write_onnx(learner: Learner, path: Path | str) -> Exported:
+def write_onnx(model: Model, path: Path | str) -> Exported:
     """Write the model as one ONNX file that takes uint8 images (N, H, W, C).
 
     It is compared with the model before it takes its place: the same labels, scores within 1e-4.
     """
     path = with_ending(path, ".onnx")
     require_onnx()
-    check = check_for(learner)
+    check = check_for(model)
     with replacing(path) as temporary:
         write_graph(check.contents, PIXELS, temporary)
         found = check.compare(session(temporary, check.runtime), PIXELS)

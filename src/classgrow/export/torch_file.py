@@ -10,21 +10,21 @@ from torch import Tensor
 from torch.export import ExportedProgram
 
 from classgrow.export.checking import Run, check_for
+from classgrow.export.contents import Model
 from classgrow.export.graph import PIXELS, program_of
 from classgrow.export.result import Exported
 from classgrow.export.writing import replacing, with_ending
-from classgrow.learner import Learner
 
 METADATA = "classgrow.json"
 
 
-def write_torch(learner: Learner, path: Path | str) -> Exported:
+def write_torch(model: Model, path: Path | str) -> Exported:
     """Write the model as one .pt2 file that takes uint8 images (N, H, W, C), checked as `write_onnx` does.
 
     Its metadata lie in the extra file "classgrow.json" of the archive.
     """
     path = with_ending(path, ".pt2")
-    check = check_for(learner)
+    check = check_for(model)
     contents = check.contents
     program = without_traces(program_of(contents, PIXELS))
     with replacing(path) as temporary:

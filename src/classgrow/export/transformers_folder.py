@@ -10,19 +10,18 @@ from pathlib import Path
 from classgrow import bundle, checkpoint
 from classgrow.errors import ClassgrowError
 from classgrow.export.checking import check_for
-from classgrow.export.contents import Contents
+from classgrow.export.contents import Contents, Model
 from classgrow.export.graph import VALUES
 from classgrow.export.onnx_file import checker, require_onnx, session, write_graph
 from classgrow.export.result import Exported
 from classgrow.json_values import JsonDict
-from classgrow.learner import Learner
 
 CONFIG, PREPARATION, MODEL = "config.json", "preprocessor_config.json", "onnx/model.onnx"
 LANCZOS = 1
 """The only filter with which transformers.js averages over the pixels it leaves out; browsers use their own."""
 
 
-def write_transformers(learner: Learner, folder: Path | str) -> Exported:
+def write_transformers(model: Model, folder: Path | str) -> Exported:
     """Write a folder for transformers.js' image classification: its model takes normalised pixels (N, 3, H, W) and
     returns logits whose softmax is the calibrated probability.
 
@@ -31,7 +30,7 @@ def write_transformers(learner: Learner, folder: Path | str) -> Exported:
     folder = Path(folder).absolute()
     refuse_other_content(folder)
     require_onnx()
-    check = check_for(learner)
+    check = check_for(model)
     contents = check.contents
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypedDict
 
 import torch
@@ -152,6 +153,10 @@ class PhaseLearner:
     def restore(self, shape: Shape, tensors: dict[str, Tensor], plain: JsonDict) -> None:
         """Take over the state in a checkpoint."""
         self.prepare(shape, from_weights=False).unpack(tensors, saved_phase(plain)["state"])
+
+    def use_recipe(self, recipe: Recipe) -> None:
+        """Train by another recipe from the next phase on."""
+        self._setup = replace(self.setup, recipe=recipe)
 
     def refit_rules(self) -> None:
         """Fit the rules to the exemplars again, under the network as it is."""

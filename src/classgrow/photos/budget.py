@@ -43,7 +43,7 @@ class OutOfTimeError(Exception):
     """The training would not end in time: it goes on from its checkpoint with fewer epochs."""
 
 
-class _Enough(Exception):
+class _EnoughError(Exception):
     """The measurement is done."""
 
 
@@ -95,7 +95,7 @@ class _Stopwatch(Silent):
         self.images += images
         self.seconds = time.monotonic() - self._since
         if self.batches >= WARM_UP + MEASURED:
-            raise _Enough
+            raise _EnoughError
 
 
 def measure(learner: Learner, data: LabelledImages, kept: int) -> Pace:
@@ -107,7 +107,7 @@ def measure(learner: Learner, data: LabelledImages, kept: int) -> Pace:
     learner.progress = watch
     try:
         learner.learn_phase(data)
-    except _Enough:
+    except _EnoughError:
         pass
     finally:
         learner.progress = shown

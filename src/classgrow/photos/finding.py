@@ -26,7 +26,7 @@ from classgrow.photos.sources import (
     of_file,
 )
 
-PhotosLike = ImagesLike
+PhotosLike = ImagesLike | Path | Image.Image
 """A folder or an archive, or whatever a learner takes: files, folders, pictures, arrays, in any collection."""
 
 
@@ -45,6 +45,8 @@ def find(photos: PhotosLike, labels: Iterable[Name] | None) -> Found:
             if path.exists()
             else f"There is no folder {path}: check the path."
         )
+    if isinstance(photos, Image.Image):
+        raise ClassgrowError("One picture alone is not a collection of photos: put it in a list, with its label.")
     items = listed(photos)
     if labels is None:
         return _folders(items)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from classgrow.errors import ClassgrowError
 
+Number = TypeVar("Number", int, float)
 Action = Literal["learn", "forget", "rename", "rollback", "import"]
 Measure = Literal["cross-fitted", "held-out", "none"]
 """How accuracy was measured: on exemplars by rules fitted without them, on photos kept out of training, or not."""
@@ -45,11 +47,10 @@ class Version:
 
     def without(self, name: str) -> Version:
         """The same with no word of a class: for a model that has forgotten it."""
-        if name not in self.classes and name not in self.words:
-            return self
+        named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.words)
         return replace(
             self,
-            words=self.words if name not in self.words else f"{self.action} (a class since forgotten was part of it)",
+            words=f"{self.action} (a class since forgotten was part of it)" if named else self.words,
             classes=tuple(one for one in self.classes if one != name),
             photos=_others(self.photos, name),
             new=tuple(one for one in self.new if one != name),
@@ -86,5 +87,5 @@ def read(content: bytes) -> tuple[Version, ...]:
         ) from error
 
 
-def _others(values: dict[str, int] | dict[str, float], name: str) -> dict:  # type: ignore[type-arg] # of either
+def _others(values: dict[str, Number], name: str) -> dict[str, Number]:
     return {one: value for one, value in values.items() if one != name}

@@ -1,4 +1,4 @@
-"""From what a person asks for to a learner: method, network, image size, and a recipe that follows the number of photos.
+"""From what a person asks for to a learner: method, network, image size, a recipe by the number of photos.
 
 - fast: frozen pretrained features and the exact discriminant rule: nothing is trained
 - balanced: the same features, a random projection and ridge regression
@@ -37,13 +37,18 @@ HELD_OUT = 0.2
 """The share of the photos of a class that `best` keeps out of training, to measure itself by."""
 FEW, MANY = 50, 1000
 """Photos of a class that a network from scratch should have at least; photos in all from which it is a larger one."""
-SIDES: dict[str, tuple[PresetName, int]] = {"small": ("cifar", 32), "resnet32": ("cifar", 32), "resnet18": ("imagenet", 256)}
+SIDES: dict[str, tuple[PresetName, int]] = {
+    "small": ("cifar", 32),
+    "resnet32": ("cifar", 32),
+    "resnet18": ("imagenet", 256),
+}
 """Networks without published weights: the preset whose recipe they train by, and pixels of a side of the photos."""
 
 
 @dataclass(frozen=True)
 class PhotoSettings:
-    """What a model remembers of how it was made, besides its learner. `own`: a method of this file, by name."""
+    """What a model remembers of how it was made, besides its learner: how many earlier versions to `keep`, and the
+    name of its method where that is one of this file (`own`)."""
 
     preset: PhotoPreset
     keep: int = 5
@@ -61,7 +66,7 @@ class Wish:
     memory: int | None = None
     seed: int = 1
     keep_photos: bool = True
-    keep: int = 5
+    keep: int | None = None
 
 
 @dataclass(frozen=True)
@@ -124,8 +129,17 @@ def plan_for(wish: Wish) -> Plan:
     own, method, rule = method_of(wish, preset, starts)
     kind, inputs = inputs_of(network, starts)
     return Plan(
-        PhotoSettings(preset, wish.keep, own), method, rule, network, starts, inputs, kind, wish, tuple(notes)
+        kept_by(PhotoSettings(preset, own=own), wish), method, rule, network, starts, inputs, kind, wish, tuple(notes)
     )
+
+
+def kept_by(settings: PhotoSettings, wish: Wish) -> PhotoSettings:
+    """The settings with as many earlier versions as are asked for."""
+    if wish.keep is None:
+        return settings
+    if type(wish.keep) is not int or wish.keep < 0:
+        raise ClassgrowError(f"`keep` = {wish.keep!r} does not fit: give a whole number of at least 0.")
+    return replace(settings, keep=wish.keep)
 
 
 def preset_of(wish: Wish) -> PhotoPreset:
@@ -246,15 +260,18 @@ def recipe_for_photos(recipe: Recipe, photos: int, starts: bool, epochs: int | N
     )
 
 
-def too_few(plan: Plan, counts: Mapping[str, int]) -> list[str]:
-    """What a person should know of the number of photos before anything is learned, with what would be enough."""
+def too_few(from_chance: bool, counts: Mapping[str, int]) -> list[str]:
+    """What a person should know of the number of photos before anything is learned, with what would be enough.
+
+    `from_chance`: a network is trained that has learned nothing before.
+    """
     said = []
     single = [name for name, count in counts.items() if count == 1]
     if single:
         named = ", ".join(single[:5]) + (f" and {len(single) - 5} more" if len(single) > 5 else "")
         said.append(f"One photo only of {named}: accuracy cannot be measured there. 5 would do, 20 are better.")
     few = [name for name, count in counts.items() if count < FEW]
-    if plan.trains and not plan.starts and few:
+    if from_chance and few:
         said.append(
             f"{len(few)} of {len(counts)} classes have fewer than {FEW} photos, too few to train a network from "
             f"scratch: {FEW} of each would be enough to begin with, or {EXTRA} for a pretrained network."

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -24,13 +24,15 @@ from classgrow.learner import Learner
 from classgrow.method import Method
 from classgrow.photos import history as histories
 from classgrow.photos.exemplars import Exemplar, exemplars_of, read_exemplars, read_index, write_exemplars
-from classgrow.photos.folder import CONFIG, HISTORY, INDEX, PREPROCESSOR, STATISTICS, WEIGHTS, link
+from classgrow.photos.folder import CONFIG, HISTORY, INDEX, PREPROCESSOR, STATISTICS, WEIGHTS, existing, link
 from classgrow.photos.history import Version
 from classgrow.photos.presets import PhotoSettings, method_for
 from classgrow.progress import Progress
-from classgrow.state import Tensors
+from classgrow.state import SavedState, Tensors
 
-KIND, FORMAT = "classgrow model", 1
+KIND: Literal["classgrow model"] = "classgrow model"
+FORMAT: Literal[1] = 1
+TRIES = 5
 NETWORK, IMAGES = "network.", "memory.images"
 
 
@@ -50,7 +52,7 @@ class ModelConfig(BaseModel):
     version: int
     photos: PhotoSettings
     learner: bundle.Config
-    state: JsonDict
+    state: dict[str, object]
     files: dict[str, str]
 
 
@@ -115,7 +117,7 @@ def put(new: Path, old: Path | None, name: str, content: bytes) -> str:
     return sha256(content)
 
 
-def describe(content: Content, state: JsonDict, files: dict[str, str]) -> ModelConfig:
+def describe(content: Content, state: dict[str, object], files: dict[str, str]) -> ModelConfig:
     """config.json of a version."""
     settings = bundle.describe(content.learner)
     names = content.classes
@@ -178,9 +180,29 @@ def read_config(folder: Path) -> ModelConfig:
         raise damaged(folder, CONFIG) from error
 
 
-def read_version(
-    folder: Path, *, with_photos: bool = False, recipe_for: Mapping[str, object] | None = None, progress: Progress | None = None
-) -> Content:
+def read_current(folder: Path, *, with_photos: bool = False, progress: Progress | None = None) -> Content:
+    """The model in a folder as it is now: read again where a writer has put another version in place meanwhile."""
+    if not existing(folder):
+        raise ClassgrowError(f"There is no model {folder}: check the path, or make one with `classgrow learn`.")
+    for _ in range(TRIES):
+        before = _stamp(folder)
+        try:
+            return read_version(folder, with_photos=with_photos, progress=progress)
+        except ClassgrowError:
+            if _stamp(folder) == before:
+                raise
+    return read_version(folder, with_photos=with_photos, progress=progress)
+
+
+def _stamp(folder: Path) -> tuple[int, int] | None:
+    try:
+        facts = (folder / CONFIG).stat()
+    except OSError:
+        return None
+    return facts.st_ino, facts.st_mtime_ns
+
+
+def read_version(folder: Path, *, with_photos: bool = False, progress: Progress | None = None) -> Content:
     """A version, checked. Without `with_photos` the kept photos stay on disk, which is all that answering takes."""
     config = read_config(folder)
     files = {name: checked(folder, name, config.files) for name in (WEIGHTS, STATISTICS, HISTORY)}
@@ -196,8 +218,13 @@ def read_version(
         raise damaged(folder, str(error)) from error
     if with_photos and exemplars:
         tensors[IMAGES] = read_exemplars(folder, exemplars, (side, side, channels))
-    learner = restored(config, tensors, folder, progress, recipe_for)
+    learner = restored(config, tensors, folder, progress)
     return Content(learner, config.photos, history, exemplars)
+
+
+def read_history(folder: Path) -> tuple[Version, ...]:
+    """Only what was done to a model."""
+    return histories.read(checked(folder, HISTORY, read_config(folder).files))
 
 
 def restored(
@@ -205,13 +232,13 @@ def restored(
     tensors: Tensors,
     folder: Path,
     progress: Progress | None,
-    changes: Mapping[str, object] | None,
 ) -> Learner:
-    """The learner of a version; `changes` to its settings, such as another recipe."""
-    settings = config.learner.model_copy(update=dict(changes)) if changes else config.learner
-    method: Method | None = method_for(config.photos.preset) if config.learner.method is None else None
+    """The learner of a version."""
+    method: Method | None = method_for(config.photos) if config.learner.method is None else None
     try:
-        learner = bundle.restored(settings, tensors, {"state": config.state}, folder, method, progress=progress)
+        learner = bundle.restored(
+            config.learner, tensors, cast(JsonDict, {"state": config.state}), folder, method, progress=progress
+        )
     except (TypeError, ValueError, IndexError) as error:
         raise damaged(folder, WEIGHTS) from error
     if len(learner.classes) != config.num_labels or learner.state.network.head.classes != config.num_labels:
@@ -232,7 +259,7 @@ def checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
 
 def check_values(config: ModelConfig, tensors: Tensors, exemplars: list[Exemplar]) -> None:
     """Counts, shapes and numbers fit each other; ValueError or KeyError where not."""
-    names = [str(name) for _, name in config.state["classes"]]  # type: ignore[union-attr, misc] # checked right here
+    names = [str(name) for _, name in cast(SavedState, config.state)["classes"]]
     if list(config.id2label.values()) != names or len(set(names)) != config.num_labels or not names:
         raise ValueError("the names of the classes")
     labels, roles = tensors["memory.labels"], tensors["memory.roles"]
@@ -255,8 +282,3 @@ def damaged(folder: Path, what: str) -> ClassgrowError:
         f"The model {folder} is damaged ({what[:120]}): put back a good copy, or go back to an earlier version "
         "with `classgrow rollback`."
     )
-
-
-def settings_as_json(settings: PhotoSettings) -> JsonDict:
-    found: JsonDict = asdict(settings)
-    return found

@@ -24,7 +24,9 @@ class FineTune:
 
     def __post_init__(self) -> None:
         if not 0 <= self.frozen < 1:
-            raise ClassgrowError(f"A share of {self.frozen:g} of the layers cannot be frozen: give one from 0 to below 1.")
+            raise ClassgrowError(
+                f"A share of {self.frozen:g} of the layers cannot be frozen: give one from 0 to below 1."
+            )
 
     @property
     def declares(self) -> Declares:
