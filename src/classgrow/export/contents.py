@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
+from torch import Tensor
 
 from classgrow import __version__
 from classgrow.engine.runtime import Execution, Runtime
@@ -90,7 +91,7 @@ def contents_of(learner: Learner, answers: Answers) -> Contents:
         temperature, unknown = learner.estimating.temperature(rule), learner.estimating.unknown()
     threshold = math.inf if unknown is None else float(unknown["threshold"])
     return Contents(
-        network=copy.deepcopy(answers.state.network).to(memory_format=torch.contiguous_format),  # type: ignore[call-overload] # torch forgot this one
+        network=answers.state.network,
         rule=rule,
         fitted={name: single(value) for name, value in answers.state.fitted[rule.name].items()},
         inputs=learner.inputs,
@@ -111,7 +112,7 @@ def measuring(unknown: Tensors) -> Tensors:
     return {name: single(value) for name, value in unknown.items() if name != "threshold"}
 
 
-def single(value: torch.Tensor) -> torch.Tensor:
+def single(value: Tensor) -> Tensor:
     """On the CPU, and float32 where it was float64."""
     value = value.detach().cpu()
     return value.float() if value.dtype == torch.float64 else value
