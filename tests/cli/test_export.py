@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from classgrow import create
+from classgrow import create, load
 from classgrow.engine.runtime import Execution
 from classgrow.export import write_onnx
 from classgrow.learner import Learner
@@ -62,13 +62,15 @@ def test_a_model_of_photos(classgrow, photo_model: PhotoModel, tmp_path: Path) -
     done = classgrow("export", photo_model.folder, tmp_path / "out.onnx")
     assert done.returncode == 0, done.stderr
     assert "2 classes" in done.stdout and " on 6 of its own photos and 16 generated images: " in done.stdout
-    exported = write_onnx(photo_model, tmp_path / "same.onnx")  # its photos stay on disk: it is checked without them
+    exported = write_onnx(
+        load(photo_model.folder), tmp_path / "same.onnx"
+    )  # its photos stay on disk: it is checked without them
     assert (exported.classes, exported.checked.photos) == (["blue", "red"], 0)
     assert (tmp_path / "same.onnx").read_bytes() == (tmp_path / "out.onnx").read_bytes()
 
 
 def test_what_is_refused(classgrow, check_refused, saved: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    check_refused(classgrow("export", tmp_path, tmp_path / "out.onnx"), "There is no model")
+    check_refused(classgrow("export", tmp_path, tmp_path / "out.onnx"), "is not a model (config.json is missing)")
     check_refused(classgrow("export", saved, tmp_path / "out"), "does not end in .onnx: call it out.onnx")
     check_refused(
         classgrow("export", saved, tmp_path / "out", "--torch", "--transformers"),

@@ -212,7 +212,7 @@ def test_a_file_that_answers_otherwise_is_not_kept(
     path = tmp_path / "model.onnx"
     path.write_bytes(b"an earlier export")
     monkeypatch.setattr(graph, "scale", wrong_scale)
-    with pytest.raises(ClassgrowError, match=r"does not answer as the model does \(scores differ by .* was not kept"):
+    with pytest.raises(ClassgrowError, match=r"does not answer as the model does \(distance off by .* was not kept"):
         write_onnx(taught(STILL), path)
     assert path.read_bytes() == b"an earlier export"
     assert [one.name for one in tmp_path.iterdir()] == ["model.onnx"]

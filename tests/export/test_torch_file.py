@@ -61,7 +61,7 @@ def test_a_file_that_answers_otherwise_is_not_kept(
     path = tmp_path / "model.pt2"
     path.write_bytes(b"an earlier export")
     monkeypatch.setattr(graph, "logits", lambda scores, temperature: scores)
-    with pytest.raises(ClassgrowError, match=r"does not answer as the model does \(probabilities differ by"):
+    with pytest.raises(ClassgrowError, match=r"does not answer as the model does \(probabilities off by"):
         write_torch(taught(STILL), path)
     assert path.read_bytes() == b"an earlier export"
     assert [one.name for one in tmp_path.iterdir()] == ["model.pt2"]

@@ -52,7 +52,7 @@ class Check:
         differences = {name: difference(found[name], expected[name]) for name in names}
         worst = max(differences, key=lambda name: differences[name])
         if not differences[worst] <= TOLERANCE:
-            raise different(f"{worst} differ by {differences[worst]:.2g}")
+            raise different(f"{worst} off by {differences[worst]:.2g}")
         wrong = other_labels(found[names[0]], expected[names[0]])
         if wrong:
             raise different(f"{wrong} of {len(self.images)} images get another label")
