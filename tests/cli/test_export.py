@@ -62,9 +62,7 @@ def test_a_model_of_photos(classgrow, photo_model: PhotoModel, tmp_path: Path) -
     done = classgrow("export", photo_model.folder, tmp_path / "out.onnx")
     assert done.returncode == 0, done.stderr
     assert "2 classes" in done.stdout and " on 6 of its own photos and 16 generated images: " in done.stdout
-    exported = write_onnx(
-        load(photo_model.folder), tmp_path / "same.onnx"
-    )  # its photos stay on disk: it is checked without them
+    exported = write_onnx(load(photo_model.folder), tmp_path / "same.onnx")
     assert (exported.classes, exported.checked.photos) == (["blue", "red"], 0)
     assert (tmp_path / "same.onnx").read_bytes() == (tmp_path / "out.onnx").read_bytes()
 
