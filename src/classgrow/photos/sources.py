@@ -184,7 +184,7 @@ def _in_tar(path: Path, labelled: bool) -> Found:
                 if place in chosen and (file := archive.extractfile(info)) is not None:
                     member, name = chosen[place]
                     content = file.read(MOST_BYTES)
-                    yield Photo("/".join(member.parts), name, lambda content=content: content)  # type: ignore[misc]
+                    yield Photo("/".join(member.parts), name, lambda content=content: content)  # type: ignore[misc] # a lambda has no types
 
     return Found(len(chosen), photos(), skipped)
 
