@@ -77,6 +77,8 @@ class Run:
     phases_done: int
     status: str
     error: str | None
+    numerics: int = 1
+    started: str = ""
     value: str = ""
     """Which method of that name it was, where it is not of our catalogue."""
     seeds: tuple[int, ...] = ()
@@ -86,6 +88,11 @@ class Run:
     def complete(self) -> bool:
         """Every phase of the scenario is recorded: only then do tables and figures count the run."""
         return self.phases_done == len(self.setting.sizes)
+
+    @property
+    def way(self) -> tuple[Recipe, int]:
+        """What versions of this package may do otherwise for the same settings: the recipe and the arithmetic."""
+        return self.recipe, self.numerics
 
     @property
     def standing(self) -> str:
@@ -152,5 +159,7 @@ def run_of(record: Record) -> Run:
         phases_done=len(record.phases),
         status=record.status,
         error=record.error,
+        numerics=record.numerics,
+        started=record.started,
         value=resolved.value,
     )
