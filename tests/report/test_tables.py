@@ -132,7 +132,7 @@ def test_words_for_several_settings_claim_only_what_holds_for_all(make) -> None:
     runs = [run_of(record) for record in (make("fgp", epochs=7), make("fgp", **small))]
     assert words(runs) == (
         "Shortened: CIFAR-100 only; 1 of 5 class orders; 7 of 70 epochs (FGP's; other methods' in proportion); some "
-        "settings have other classes or memories than the paper's, as their names say."
+        "settings have other classes or memories than the paper's, as their names say. Trained in float32."
     )
 
 
