@@ -143,10 +143,14 @@ def _title(item: Item, metric: Metric, part: Part) -> str:
 
 def _column(setting: Setting, metric: Metric) -> Column:
     """Joint training learns all classes at once, without a memory; no other method is in that column."""
-    with_paper = any(paper_value(metric, setting, method) is not None for method in (*ITEMS["table1"].methods, "joint"))
     start = "from 50" if setting.sizes[0] == 50 else "from scratch"
     title = "all classes at once" if len(setting.sizes) == 1 else f"{thousands(setting.memory or 0)}, {start}"
-    return Column(title, dataset_title(setting.dataset), metric, with_paper)
+    return Column(title, dataset_title(setting.dataset), metric, _is_printed(metric, setting))
+
+
+def _is_printed(metric: Metric, setting: Setting) -> bool:
+    """Whether the paper prints any of these values."""
+    return any(paper_value(metric, setting, method) is not None for method in (*ITEMS["table1"].methods, "joint"))
 
 
 def _notes(regimen: Regimen, metric: Metric, settings: Sequence[Setting], present: set[str], item: Item) -> list[str]:
@@ -163,25 +167,29 @@ def _notes(regimen: Regimen, metric: Metric, settings: Sequence[Setting], presen
     return notes
 
 
-def setting_table(results: Results, regimen: Regimen, setting: Setting) -> Table:
-    """A setting the paper does not have: every metric, no paper column."""
-    methods = results.methods(regimen, setting)
+def setting_table(results: Results, regimen: Regimen, setting: Setting, only: tuple[str, ...] | None = None) -> Table:
+    """One setting with every metric; the paper's values beside them where it has any. All methods, or `only` some."""
+    methods = only or results.methods(regimen, setting)
     metrics: tuple[Metric, ...] = ("final", "average", "forgetting", "mad")
     runs = [run for method in methods for run in results.group(regimen, setting, method)]
     orders = {run.order for run in runs}
-    part = part_of_setting(setting, ("table1", "tableA2"), methods)
+    part = NO_PART if setting.in_paper else part_of_setting(setting, ("table1", "tableA2"), methods)
+    absent = "The paper has no such setting, so there is nothing to compare with. "
     return Table(
         name=f"{setting.slug}{regimen.slug}",
         title=part.title(setting.title + regimen.changes),
         words=words(runs),
-        columns=tuple(Column(METRIC_TITLES[metric], "", metric, False) for metric in metrics),
+        columns=tuple(Column(METRIC_TITLES[one], "", one, _is_printed(one, setting)) for one in metrics),
         methods=methods,
         rows=tuple(
-            tuple(Cell.of(results.value(regimen, setting, method, metric), None) for metric in metrics)
+            tuple(
+                Cell.of(results.value(regimen, setting, method, metric), paper_value(metric, setting, method))
+                for metric in metrics
+            )
             for method in methods
         ),
         notes=(
-            "The paper has no such setting, so there is nothing to compare with. Forgetting and MAD: lower is better.",
+            f"{'' if setting.in_paper else absent}Forgetting and MAD: lower is better.",
             *((MAD_NOTE,) if len(orders) < 5 else ()),
         ),
         part=part,
