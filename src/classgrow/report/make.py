@@ -14,6 +14,7 @@ from classgrow.errors import ClassgrowError
 from classgrow.records.folder import find_failures, find_record_files
 from classgrow.records.official import official_records
 from classgrow.records.record import Record, read_record
+from classgrow.report.claims import claim_rows
 from classgrow.report.comparisons import comparison_tables
 from classgrow.report.figures import write_figure
 from classgrow.report.gather import gather
@@ -124,6 +125,7 @@ def write_content(runs: list[Run], problems: list[str], pictures: list[Picture],
     content = Content(
         results=results,
         headline=headline(results),
+        claims=tuple(claim_rows(results)),
         tables=tuple(paper_tables(results)),
         own_tables=tuple(own_tables(results)),
         figures=tuple(paper_figures(results)),

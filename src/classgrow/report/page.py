@@ -9,6 +9,7 @@ from itertools import groupby
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from classgrow.records.record import Record
+from classgrow.report.claims import Row
 from classgrow.report.comparisons import ComparisonTable, interval_text, p_text
 from classgrow.report.figures import figure_size
 from classgrow.report.formula import typeset
@@ -30,6 +31,7 @@ class Content:
 
     results: Results
     headline: Headline
+    claims: tuple[Row, ...]
     tables: tuple[Table, ...]
     own_tables: tuple[Table, ...]
     figures: tuple[FigureData, ...]
