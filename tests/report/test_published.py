@@ -154,7 +154,7 @@ def test_every_number_in_the_prose_is_of_a_method_it_names() -> None:
         found = re.findall(r"\b\d+\.\d\b", re.sub(r"`[^`]*`", "", bullet))
         assert set(found) <= allowed, f"{sorted(set(found) - allowed)} in: {bullet}"
         checked += len(found)
-    assert len(bullets) >= 8 and checked >= 30
+    assert len(bullets) >= 8 and checked >= 25
 
 
 def test_the_table_of_the_digits_is_the_mean_of_its_records() -> None:

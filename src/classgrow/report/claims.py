@@ -69,7 +69,9 @@ class Better:
     @property
     def claim(self) -> str:
         start = "From 50 classes" if self.setting.sizes[0] == 50 else "From scratch"
-        words = WORDS[self.metric].format(label(self.method), label(self.rival))
+        name = label(self.rival)
+        rival = f"its variant “{name.removeprefix('FGP, ')}”" if name.startswith("FGP, ") else name
+        words = WORDS[self.metric].format(label(self.method), rival)
         return f"{start}, {self.setting.memory:,} images: {words} ({self.where})"
 
     @property
