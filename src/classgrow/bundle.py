@@ -58,6 +58,7 @@ class Config(BaseModel):
     preset: str | None = None
     memory: int | None
     memory_per_class: int | None
+    keep_photos: bool = True
     selection: str | None
     total_classes: int | None
     seed: int
@@ -67,6 +68,7 @@ class Config(BaseModel):
     inputs: Inputs
     rule: str | None = None
     rule_value: str = ""
+    started_from: str = ""
 
 
 def save(learner: Learner, folder: Path | str) -> None:
@@ -102,11 +104,27 @@ def load(
     """The learner in a bundle; `method`, `network` and `rule` are needed where it was made with the user's own."""
     folder = Path(folder)
     config, tensors, plain = read(folder)
+    return restored(config, tensors, plain, folder, method, network, rule, execution, progress)
+
+
+def restored(
+    config: Config,
+    tensors: Tensors,
+    plain: JsonDict,
+    folder: Path,
+    method: str | Method | None = None,
+    network: nn.Module | None = None,
+    rule: str | Rule | None = None,
+    execution: Execution | None = None,
+    progress: Progress | None = None,
+) -> Learner:
+    """A learner from its settings, tensors and plain state; `folder` is for messages."""
     saved_method = method_of(config, method, folder)
     learner = Learner(
         saved_method,
         memory=config.memory if config.memory_per_class is None else None,
         memory_per_class=config.memory_per_class,
+        keep_photos=config.keep_photos,
         network=network_of(config, network, folder),
         preset=config.preset,
         recipe=config.recipe,
@@ -118,7 +136,7 @@ def load(
         execution=execution,
         progress=progress,
     )
-    learner.integer_names = config.integer_names
+    learner.integer_names, learner.started_from = config.integer_names, config.started_from
     try:
         side = kept_side(config.inputs)
         learner.restore((side, side, config.inputs.channels), tensors, plain)

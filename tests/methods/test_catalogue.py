@@ -22,6 +22,7 @@ from classgrow.methods.catalogue import METHODS
 from classgrow.methods.left_open import LEFT_OPEN
 from classgrow.methods.options import options_of
 from classgrow.parts.classification import CrossEntropy
+from classgrow.parts.discriminant import LinearDiscriminant
 from classgrow.parts.distillation import LessForget, MarginRanking, SigmoidDistillation, SoftmaxDistillation
 from classgrow.parts.heads import CosineHead, LinearHead, RectifiedCosineHead
 from classgrow.parts.rules import LargestLogit, NearestClassMean
@@ -108,6 +109,7 @@ COMPOSITIONS: dict[str, tuple[Any, Any, str, bool, tuple[str, ...]]] = {
         False,
         ("start the network again", RANDOM, f"train: {BCE}", "remember every image"),
     ),
+    "frozen": (LinearHead(), LinearDiscriminant(), "plain", True, (RANDOM, HERD)),
 }
 
 # What an ablation changes: its head, or its objective.
@@ -154,7 +156,7 @@ def test_an_ablation_is_its_original_with_one_thing_changed(name: str) -> None:
 
 def test_the_catalogue_is_the_issues_list() -> None:
     assert set(METHODS) - set(ABLATIONS) == set(COMPOSITIONS) == {
-        "fgp", "icarl", "eeil", "bic", "lucir", "mnemonics", "wa", "finetune", "replay", "joint", "lwf",
+        "fgp", "icarl", "eeil", "bic", "lucir", "mnemonics", "wa", "finetune", "replay", "joint", "lwf", "frozen",
     }  # fmt: skip
     assert set(ABLATIONS) == set(ABLATED) == {
         "fgp-ce", "fgp-cosine", "fgp-uniform", "fgp-dist-bce", "fgp-dist-kl", "fgp-dist-lucir",

@@ -217,11 +217,3 @@ def test_the_authors_settings_gave_what_the_fidelity_page_says() -> None:
             percent(summary(record, rule).curve[phase]) for rule in ("nearest", "head", "raw_nearest")
         )
         assert f"| {10 * (phase + 1)} | {theirs[0]} | {nearest} | {theirs[1]} | {head} | {raw} |" in text
-
-
-def test_the_fast_profile_gave_what_the_performance_page_says() -> None:
-    record = read_record(RESULTS / "fast" / "870eec54ea44" / RECORD_FILE)
-    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
-    for words, rule in (("nearest mean", "nearest"), ("head", "head")):
-        ten, twenty = (percent(accuracy) for accuracy in summary(record, rule).curve[:2])
-        assert f"| {words}, fast | {ten} | {twenty} |" in text

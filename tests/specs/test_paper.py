@@ -109,7 +109,7 @@ def test_words_say_what_was_shortened() -> None:
     assert both == "6 of 70 (CIFAR-100) or 60 (ImageNet-100) epochs (FGP's; other methods' in proportion)"
     assert Reduction(profile="matched", epochs=7).words() == "every phase of every method takes 7 of 70 epochs"
     fast = Reduction(profile="fast")
-    assert fast.words() == "the fast profile: 33% of the image-steps in ten phases of ten classes"
+    assert fast.words() == "the fast profile: 20% of the image-steps in ten phases of ten classes"
     assert Reduction(profile="fast", epochs=7).words() == (
         "the fast profile with 7 epochs in the first phase (others in proportion)"
     )

@@ -11,7 +11,9 @@ from classgrow import __version__
 from classgrow.cli.data import data
 from classgrow.cli.demo import demo
 from classgrow.cli.flags import FlagCommand
+from classgrow.cli.learn import learn
 from classgrow.cli.methods import methods
+from classgrow.cli.models import forget, history, inspect, rename, rollback
 from classgrow.cli.paper import paper
 from classgrow.cli.report import report
 from classgrow.cli.run import run
@@ -30,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: its boxes would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, show, methods, demo, paper, report, data):
+for command in (learn, inspect, forget, rename, history, rollback, run, show, methods, demo, paper, report, data):
     app.command(cls=FlagCommand)(command)
 app.add_typer(toy, name="toy")
 

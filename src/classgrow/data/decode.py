@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import threading
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +22,10 @@ except ImportError:  # an extra: pip install 'classgrow[imagenet]'
 
 _ORIENTATION = 274  # the EXIF tag
 TURNS = range(2, 9)  # its values that ask for turning or mirroring; 1 is upright, others mean nothing
+
+LARGE = 40_000_000
+"""Pixels from which a picture is decoded alone."""
+_one_large = threading.Lock()
 
 GREYSCALE, CMYK, TURNED, OTHER_FORMAT = "greyscale", "CMYK", "turned upright (EXIF)", "not a JPEG"
 
@@ -58,6 +64,20 @@ def decode(content: bytes, short_side: int) -> Decoded:
     return replace(decoded, pixels=resized(decoded.pixels, height, width).contiguous().numpy())
 
 
+def square_pixels(content: bytes, side: int) -> np.ndarray:
+    """The square in the middle of a picture, at `side` pixels: uint8 (side, side, 3).
+
+    However large or oblong the picture is, no more than its own pixels are held; of several threads only one at a time
+    has one of more than `LARGE` pixels in its hands.
+    """
+    decoded = _fast(content, side) or _by_pillow(content, side, shrink=True)
+    height, width = decoded.pixels.shape[:2]
+    short = min(height, width)
+    top, left = (height - short) // 2, (width - short) // 2
+    middle = np.ascontiguousarray(decoded.pixels[top : top + short, left : left + short])
+    return resized(middle, side, side).contiguous().numpy()
+
+
 def _fast(content: bytes, short_side: int) -> Decoded | None:
     """By simplejpeg; None for what it does not do well, which is Pillow's then (also to say what is broken)."""
     if simplejpeg is None or not simplejpeg.is_jpeg(content):
@@ -85,19 +105,30 @@ def _is_turned(content: bytes) -> bool:
         return False
 
 
-def _by_pillow(content: bytes, short_side: int) -> Decoded:
+def _by_pillow(content: bytes, short_side: int, shrink: bool = False) -> Decoded:
+    """`shrink`: one more than four times too large is first made smaller by averaging blocks of pixels."""
     try:
-        with open_image(io.BytesIO(content)) as image:
+        with open_image(io.BytesIO(content)) as image, _one_large if _is_large(image) else nullcontext():
             notes, (width, height) = _notes(image), image.size
             if image.format == "JPEG" and image.mode == "RGB":
                 image.draft("RGB", (short_side, short_side))
-            upright = plain_image(image, "The image").convert("RGB")
+            smaller = _reduced(image, short_side) if shrink else image
+            upright = plain_image(smaller, "The image").convert("RGB")
         full = (height, width) if (upright.width > upright.height) == (width > height) else (width, height)
         return Decoded(np.array(upright), ", ".join(notes), full)
     except (BrokenImageError, ClassgrowError) as problem:
         raise BrokenImageError(str(problem)) from problem
     except Exception as problem:  # decoders fail in many ways on broken bytes
         raise BrokenImageError(_reason(problem)) from problem
+
+
+def _is_large(image: Image.Image) -> bool:
+    return image.width * image.height > LARGE
+
+
+def _reduced(image: Image.Image, short_side: int) -> Image.Image:
+    factor = min(image.size) // (2 * short_side)
+    return image.reduce(factor) if factor >= 2 and image.mode in ("L", "LA", "RGB", "RGBA", "CMYK") else image
 
 
 def _notes(image: Image.Image) -> list[str]:
