@@ -18,7 +18,7 @@ from rich.table import Table
 
 from classgrow.records.environment import hardware, versions
 
-NAMES = ("step", "precision", "between", "growth", "startup", "memory", "reader", "features", "report")
+NAMES = ("step", "precision", "between", "growth", "startup", "memory", "reader", "features", "photos", "report")
 
 
 def main() -> None:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from classgrow.errors import ClassgrowError
-from classgrow.recipes import FAST, RECIPES, Recipe, Schedule, method_options, recipe_for
+from classgrow.recipes import FAST, PROFILES, RECIPES, Recipe, Schedule, method_options, recipe_for
+from classgrow.specs.typed import json_of, typed
 
 
 def test_fgp_on_cifar_trains_50_14_and_6_epochs_at_falling_rates() -> None:
@@ -58,7 +59,7 @@ def test_scaled_drops_stay_inside_and_in_order(name: str, kind: Any, epochs: int
     [
         ("fgp", 70, 2.0, (50, 64), 0.2, 1e-5),
         ("icarl", 70, 2.0, (49, 63), 0.2, 1e-5),
-        ("eeil", 90, 0.1, (60, 75), 0.1, 1e-4),
+        ("eeil", 90, 0.1, (50, 60), 0.1, 1e-4),
         ("bic", 250, 0.1, (100, 150, 200), 0.1, 2e-4),
         ("lucir", 160, 0.1, (80, 120), 0.1, 5e-4),
         ("plain", 70, 0.1, (49, 63), 0.1, 5e-4),
@@ -123,7 +124,24 @@ def test_official_with_epochs_scales_all_stages_by_the_first() -> None:
     recipe = recipe_for("eeil", "cifar", "official", epochs=9)
     assert recipe.fine_tune is not None
     assert (recipe.first.epochs, recipe.later.epochs, recipe.fine_tune.epochs) == (9, 6, 4)
-    assert (recipe.first.drops, recipe.later.drops, recipe.fine_tune.drops) == ((6, 8), (4, 5), (1, 2))
+    assert (recipe.first.drops, recipe.later.drops, recipe.fine_tune.drops) == ((5, 6), (4, 5), (1, 2))
+    assert recipe.fine_tune_updates == 50
+
+
+def test_the_second_stage_makes_500_updates_at_least_in_every_profile_but_on_digits() -> None:
+    least = [recipe_for("eeil", "cifar", profile).fine_tune_updates for profile in PROFILES]
+    assert least == [500, 500, 500]
+    assert recipe_for("eeil", "cifar", "matched", 30).fine_tune_updates == 500
+    assert recipe_for("eeil", "digits").fine_tune_updates == 0
+    assert {recipe_for(name, "cifar").fine_tune_updates for name in RECIPES if name != "eeil"} == {0}
+
+
+def test_a_recipe_without_a_least_number_of_updates_is_written_as_before() -> None:
+    """So recorded runs keep their identities."""
+    assert "fine_tune_updates" not in json_of(recipe_for("fgp", "cifar"))
+    recipe = recipe_for("eeil", "cifar")
+    assert json_of(recipe)["fine_tune_updates"] == 500
+    assert typed(Recipe, json_of(recipe)) == recipe
 
 
 def test_fast_is_small_batches_a_warm_up_and_a_straight_line_to_zero() -> None:

@@ -13,6 +13,7 @@ from classgrow.cli.data import data
 from classgrow.cli.demo import demo
 from classgrow.cli.doctor import doctor
 from classgrow.cli.evaluate import evaluate
+from classgrow.cli.export import export
 from classgrow.cli.flags import FlagCommand
 from classgrow.cli.learn import learn
 from classgrow.cli.methods import methods
@@ -27,8 +28,8 @@ from classgrow.engine.place import here
 from classgrow.errors import ClassgrowError, ReportedElsewhereError
 from classgrow.experiments.launch import end_at_once
 
-PHOTOS = (learn, predict, evaluate, inspect, check, forget, rename, history, rollback, doctor)
-BENCHMARKS = (run, show, methods, demo, paper, report, data)
+MODELS = (learn, predict, evaluate, inspect, check, forget, rename, history, rollback, export, doctor)
+EXPERIMENTS = (run, show, methods, demo, paper, report, data)
 app = typer.Typer(
     name="classgrow",
     help="Class-incremental image learning: classifiers that learn new classes as they arrive.",
@@ -38,7 +39,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: its boxes would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in PHOTOS + BENCHMARKS:
+for command in (*MODELS, *EXPERIMENTS):
     app.command(cls=FlagCommand)(command)
 app.add_typer(toy, name="toy")
 

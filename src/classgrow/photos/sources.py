@@ -10,6 +10,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -188,7 +189,7 @@ def _in_tar(path: Path, labelled: bool) -> Found:
                 if place in chosen and (file := archive.extractfile(info)) is not None:
                     member, name = chosen[place]
                     content = file.read(MOST_BYTES)
-                    yield Photo("/".join(member.parts), name, lambda content=content: content)  # type: ignore[misc]
+                    yield Photo("/".join(member.parts), name, partial(bytes, content))
 
     return Found(len(chosen), photos(), skipped)
 
