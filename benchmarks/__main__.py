@@ -1,7 +1,7 @@
 """python -m benchmarks [NAME ...] [--output FILE] [--threads N] [--rounds N] [--only METHODS] [--record PATH]
 
-Names are those in `NAMES`; without one all are run but accuracy, which trains unless it is given a --record. Each prints
-a table and goes into one JSON file with the hardware it ran on.
+Names are those in `NAMES`; without one all are run but accuracy, which trains unless it is given a --record. Each
+prints a table and goes into one JSON file with the hardware it ran on.
 """
 
 from __future__ import annotations

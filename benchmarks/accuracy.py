@@ -112,9 +112,7 @@ def phases_of(record: Record) -> list[Phase]:
 
 def trained(spec: Spec, say: Callable[[str], None]) -> Record:
     """A run below `benchmark-runs`, from the start or from where it was stopped."""
-    say(
-        f"Training {spec.method} on {spec.dataset}, profile {spec.profile}, below {RUNS}; --record takes a finished run."
-    )
+    say(f"Training {spec.method} on {spec.dataset} (profile {spec.profile}) below {RUNS}; or give a --record.")
 
     def after_phase(record: Record) -> None:
         done = record.phases[-1]

@@ -133,6 +133,17 @@ def test_numbers_are_those_of_a_run_from_the_start(pair: str, tmp_path: Path, mo
     assert seconds.train == source.record.phases[0].seconds.train and seconds.total > seconds.train
 
 
+@pytest.mark.usefixtures("bfloat16")
+def test_in_bfloat16_it_is_another_first_phase(tmp_path: Path) -> None:
+    exact = go(tmp_path)
+    rough = go(tmp_path, spec("fgp-dist-bce"), precision="bfloat16")
+    taken = go(tmp_path, spec("fgp-uniform"), precision="bfloat16")
+    assert exact.record.first_phase is None and rough.record.first_phase is None
+    assert taken.record.first_phase is not None and taken.record.first_phase.run == rough.record.identity
+    alone = {"precision": "bfloat16", "share_first_phase": False}
+    assert_same(taken, go(tmp_path / "alone", spec("fgp-uniform"), **alone))
+
+
 def identity_of(one: Spec, output: Path, execution: Execution = ONE_THREAD) -> str:
     run = prepare(one, output)
     with first_phase_of(run, new_record(run, execution), Silent()) as first:
