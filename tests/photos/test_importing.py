@@ -45,5 +45,5 @@ def test_a_run_becomes_a_model_that_answers_as_its_learner(tmp_path: Path) -> No
         assert len(model.exemplars) == 20
     learned = model.learn(np.repeat(pixels[:1], 3, 0)[..., 0], ["new"] * 3, epochs=1)
     assert learned.new == {"new": 3} and model.classes[-1] == "new"
-    with pytest.raises(ClassgrowError, match="There is a model in .* already"):
+    with pytest.raises(ClassgrowError, match=r"There is a model in .* already"):
         import_run(tmp_path / "model 1", learners[0], None)  # type: ignore[arg-type] # refused before it is looked at
