@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
@@ -76,6 +77,14 @@ def read(path: Path) -> tuple[Tensors, JsonDict]:
     if plain.pop("format") != FORMAT:
         raise ClassgrowError(f"The checkpoint {path} was written by another version of classgrow: use that version.")
     return tensors, plain
+
+
+class Checkpoint(Protocol):
+    """Where a phase saves its state while it goes on."""
+
+    def due(self, epoch: int | None) -> bool: ...
+
+    def write(self, tensors: Tensors, plain: Mapping[str, object]) -> None: ...
 
 
 @dataclass

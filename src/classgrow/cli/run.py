@@ -40,6 +40,7 @@ from classgrow.cli.options import (
     RunOutput,
     Seed,
     Selection,
+    ShareFirstPhase,
     SpecFile,
     Step,
     Strict,
@@ -74,6 +75,7 @@ class HowToRun:
     processes: int | None = None
     compile: Compile = "auto"
     precision: PrecisionWish = "auto"
+    share_first_phase: bool = False
     tensorboard: bool = False
     model: Path | None = None
 
@@ -108,6 +110,7 @@ def run(
     processes: Processes = None,
     compile: CompileWord = "auto",
     precision: Precision = "auto",
+    share_first_phase: ShareFirstPhase = False,
     tensorboard: Tensorboard = False,
     model: ModelOutput = None,
 ) -> None:
@@ -123,7 +126,7 @@ def run(
     how = HowToRun(
         output=output, data_dir=data_dir, strict=strict, resume=resume, again=again, device=device, threads=threads,
         processes=processes, compile=read_compile(compile), precision=read_precision(precision),
-        tensorboard=tensorboard, model=model,
+        share_first_phase=share_first_phase, tensorboard=tensorboard, model=model,
     )  # fmt: skip
     run_here_or_in_several(spec, how)
 
@@ -203,7 +206,12 @@ def resume_command(spec: Spec, how: HowToRun) -> str:
         words.append(f"--processes {how.processes}")
     if how.device != "auto":
         words.append(f"--device {shlex.quote(how.device)}")
-    flags = {"--strict": how.strict, "--tensorboard": how.tensorboard, "--resume": True}
+    flags = {
+        "--strict": how.strict,
+        "--share-first-phase": how.share_first_phase,
+        "--tensorboard": how.tensorboard,
+        "--resume": True,
+    }
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
 
 
@@ -237,6 +245,7 @@ def carry_out(spec: Spec, how: HowToRun) -> None:
             execution=decide(how.device, how.threads, processes=place.processes),
             compile=how.compile,
             precision=how.precision,
+            share_first_phase=how.share_first_phase,
             progress=live,
             ready=live.ready,
             after_phase=after_phase,

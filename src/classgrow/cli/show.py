@@ -120,8 +120,17 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
             f"python {versions.python}",
         ),
         ("time", f"{clock_text(seconds)} (started {record.started})"),
+        *shared_text(record),
         ("repeat", repeat_command(record) or "not by this version: it does not know all settings"),
     ]
+
+
+def shared_text(record: Record) -> list[tuple[str, str]]:
+    """Where the training of the first phase comes from, if it is another run's."""
+    origin = record.first_phase
+    if origin is None:
+        return []
+    return [("phase 1", f"trained by the run {origin.run} (finished {origin.finished}), its seconds included in time")]
 
 
 def network_text(resolved: ResolvedSpec) -> str:

@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from classgrow.checkpoint import CheckpointFile
+from classgrow.checkpoint import Checkpoint, CheckpointFile
 from classgrow.data.catalogue import load
 from classgrow.data.labelled import Dataset
 from classgrow.data.scenario import Scenario
@@ -20,11 +21,13 @@ from classgrow.engine.runtime import Execution, PrecisionWish, decide
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.evaluation import evaluate
 from classgrow.experiments.execution import chosen_execution, step_of
+from classgrow.experiments.first_phase import FirstPhase, SharingCheckpoint, first_phase_of, origin_of
 from classgrow.experiments.lock import LOCK_FILE, only_one
 from classgrow.experiments.plan import budget_of, method_of, network_of, resolved_for
 from classgrow.experiments.resume import resume_execution
 from classgrow.experiments.start import make_learner, new_record, now
 from classgrow.learner import Learner
+from classgrow.learner.phases import Saved, saved_phase
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.progress import Progress, Silent
@@ -84,6 +87,7 @@ def run_spec(
     execution: Execution | None = None,
     compile: Compile = "auto",
     precision: PrecisionWish = "auto",
+    share_first_phase: bool = False,
     progress: Progress | None = None,
     ready: Callable[[Run, Record], None] = lambda run, record: None,
     after_phase: Callable[[Record], None] = lambda record: None,
@@ -92,9 +96,10 @@ def run_spec(
     """Run a spec, or go on with it; a run that is finished is left as it is, unless it is to run `again`.
 
     `strict` refuses a folder of images with files that would be skipped. `compile` and `precision` are decided as the
-    run begins: "auto" measures what is faster, where the training is long enough for that to pay. `ready` hears of the
-    run once, before training; `after_phase` of the record each time a phase was added; `after_run` of the learner at
-    the end, also where the run was finished before.
+    run begins: "auto" measures what is faster, where the training is long enough for that to pay. `share_first_phase`
+    takes over the first phase from another run below `output` that trained the very same, and keeps its own for
+    others; with `again` it is trained anew. `ready` hears of the run once, before training; `after_phase` of the record
+    each time a phase was added; `after_run` of the learner at the end, also where the run was finished before.
     Of several processes only the first holds the folder, writes and reports.
     """
     if resume and again:
@@ -121,7 +126,8 @@ def run_spec(
             return Outcome(record, run.folder, already_finished=True)
         if group.is_first:
             ready(run, record)
-        learner, record = carry_out(run, record, group, reporter, after_phase)
+        first = held.enter_context(first_phase_of(run, record, reporter)) if share_first_phase else None
+        learner, record = carry_out(run, record, group, reporter, after_phase, first, again)
         if after_run is not None and group.is_first:
             after_run(learner, record)
         group.finish()
@@ -173,24 +179,33 @@ def check_memory(method: Method, resolved: ResolvedSpec) -> None:
 
 
 def carry_out(
-    run: Run, record: Record, group: Group, progress: Progress, after_phase: Callable[[Record], None]
+    run: Run,
+    record: Record,
+    group: Group,
+    progress: Progress,
+    after_phase: Callable[[Record], None],
+    first: FirstPhase | None = None,
+    again: bool = False,
 ) -> tuple[Learner, Record]:
     """The phases that are left, each recorded as soon as it ends; the learner at the end."""
     learner = make_learner(run, record, progress)
     dataset = resident(run.dataset, learner.runtime.device)
-    checkpoint = CheckpointFile(run.folder / CHECKPOINT_FILE) if group.is_first else None
-    saved = read_checkpoint(checkpoint, group)
+    file = CheckpointFile(run.folder / CHECKPOINT_FILE)
+    checkpoint = checkpoint_for(file, first) if group.is_first else None
+    saved = agreed_checkpoint(file.read, group)
     done = len(record.phases)
-    if saved is not None and not done and saved[1]["phase"] > 1:
+    if saved is not None and not done and saved_phase(saved[1])["phase"] > 1:
         progress.say("The checkpoint belongs to a record that is gone: the run starts again.")
         saved = None
-    if done and (saved is None or saved[1]["phase"] not in (done, done + 1)):
+    if done and (saved is None or saved_phase(saved[1])["phase"] not in (done, done + 1)):
         wrong = "is missing" if saved is None else "is of another phase than its record"
         raise ClassgrowError(f"The checkpoint in {run.folder} {wrong}: start afresh with `again`.")
+    if not done:
+        saved, record = begin_first_phase(run, record, saved, first, group, progress, again)
     for phase in range(done + 1, run.phases + 1):
         started = time.perf_counter()
         data = run.scenario.train(dataset, phase)
-        if saved is not None and saved[1]["phase"] == phase:
+        if saved is not None and saved_phase(saved[1])["phase"] == phase:
             started -= seconds_before(saved[1])
             log = learner.resume_phase(data, checkpoint, saved)
         else:
@@ -219,13 +234,44 @@ def finished_learner(run: Run, record: Record, progress: Progress) -> Learner:
     return learner
 
 
-def read_checkpoint(checkpoint: CheckpointFile | None, group: Group) -> tuple[dict[str, Any], dict[str, Any]] | None:
+def checkpoint_for(file: CheckpointFile, first: FirstPhase | None) -> Checkpoint:
+    """The run's checkpoint, which keeps a first phase for others where that is wanted."""
+    return file if first is None else SharingCheckpoint(file, first)
+
+
+def begin_first_phase(
+    run: Run,
+    record: Record,
+    saved: Saved | None,
+    first: FirstPhase | None,
+    group: Group,
+    progress: Progress,
+    again: bool,
+) -> tuple[Saved | None, Record]:
+    """Where phase 1 goes on from, its own checkpoint or another run's training, and the record that says which."""
+    found, own = None, saved is not None
+    if first is not None and again:
+        group.decided(first.claim)
+    elif first is not None and (saved is None or first.is_begun_in(saved)):
+        found = agreed_checkpoint(partial(first.taken_over, wait=not own and group.count == 1), group)
+    if own and found is None:
+        return saved, record
+    origin = origin_of(found)
+    if origin is not None:
+        progress.say(f"The first phase is taken over from the run {origin.run}, which has the very same.")
+    record = record.model_copy(update={"first_phase": origin})
+    if group.is_first:
+        write_record(record, run.folder / RECORD_FILE)
+    return found, record
+
+
+def agreed_checkpoint(read: Callable[[], Saved | None], group: Group) -> Saved | None:
     """What was saved, if anything: the first process reads it and tells the others, who have no file."""
-    found: tuple[dict[str, Any], dict[str, Any]] | None = None
+    found: Saved | None = None
 
     def is_there() -> bool:
         nonlocal found
-        found = checkpoint.read() if checkpoint is not None else None
+        found = read()
         return found is not None
 
     if not group.decided(is_there):

@@ -8,7 +8,7 @@ from typing import TypedDict
 import torch
 from torch import Tensor, nn
 
-from classgrow.checkpoint import CheckpointFile
+from classgrow.checkpoint import Checkpoint
 from classgrow.data.catalogue import DATASETS
 from classgrow.data.intake import Name
 from classgrow.data.labelled import LabelledImages
@@ -124,7 +124,7 @@ class PhaseLearner:
 
     # --- one phase -------------------------------------------------------------------------------------------------
 
-    def learn_phase(self, data: LabelledImages, checkpoint: CheckpointFile | None = None) -> PhaseLog:
+    def learn_phase(self, data: LabelledImages, checkpoint: Checkpoint | None = None) -> PhaseLog:
         """Run the method's steps on labelled images (labels: positions in learning order).
 
         If anything goes wrong, what was known before stays known.
@@ -143,7 +143,7 @@ class PhaseLearner:
             raise
         return log
 
-    def resume_phase(self, data: LabelledImages, checkpoint: CheckpointFile | None, saved: Saved) -> PhaseLog:
+    def resume_phase(self, data: LabelledImages, checkpoint: Checkpoint | None, saved: Saved) -> PhaseLog:
         """Go on where a checkpoint of this phase was made."""
         self.restore(data.shape, *saved)
         plain = saved_phase(saved[1])
@@ -269,7 +269,7 @@ class PhaseLearner:
     def _reset(self) -> None:
         self._state, self._setup = None, None
 
-    def _phase_run(self, data: LabelledImages, log: PhaseLog, checkpoint: CheckpointFile | None) -> PhaseRun:
+    def _phase_run(self, data: LabelledImages, log: PhaseLog, checkpoint: Checkpoint | None) -> PhaseRun:
         state = self.state
         shared = Phase(data, self.recipe, self.inputs, self.runtime, self.seed, state.phase, self.progress, log)
         return PhaseRun(state, self.method, shared, checkpoint)
