@@ -138,4 +138,4 @@ def test_a_long_list_is_cut_and_counted() -> None:
 
 def test_nothing_found_is_said() -> None:
     text = check_page(Checked(3, {"a": 3}, ()), "photos")
-    assert "Nothing to mend was found." in text and "<nav" not in text
+    assert "Nothing to fix was found." in text and "<nav" not in text

@@ -59,7 +59,7 @@ def print_summary(found: Checked, output: Path | None) -> None:
                 typer.echo(f"  {printable(line(one))}")
             if len(findings) > NAMED:
                 typer.echo(f"  and {len(findings) - NAMED} more")
-    typer.echo("" if found.findings else "Nothing to mend was found.")
+    typer.echo("" if found.findings else "Nothing to fix was found.")
     for note in found.notes:
         typer.echo(printable(note))
     if output is not None:
