@@ -31,6 +31,7 @@ LAYERS: tuple[set[str], ...] = (
     {
         *("views", "recipes", "schedules", "inputs", "presets", "metrics"),
         *("installed", "errors", "file_lock", "seeds", "progress", "json_values"),
+        *("disk", "exchange"),
     },
 )
 LEAVES = LAYERS[-1]
