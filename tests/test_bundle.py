@@ -227,7 +227,7 @@ def test_a_failing_save_leaves_the_earlier_bundle(
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("classgrow.checkpoint.os.fsync", full)
+    monkeypatch.setattr("classgrow.disk.os.fsync", full)
     with pytest.raises(ClassgrowError, match="No space left on device"):
         one.save(tmp_path / "bundle")
     assert [path.name for path in tmp_path.iterdir()] == ["bundle"]

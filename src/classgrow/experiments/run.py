@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from classgrow.checkpoint import CheckpointFile
+from classgrow.checkpoint import CheckpointFile, earlier_than
 from classgrow.data.catalogue import load
 from classgrow.data.labelled import Dataset
 from classgrow.data.scenario import Scenario
@@ -21,9 +21,11 @@ from classgrow.errors import ClassgrowError
 from classgrow.experiments.evaluation import evaluate
 from classgrow.experiments.execution import chosen_execution, step_of
 from classgrow.experiments.lock import LOCK_FILE, only_one
+from classgrow.experiments.ownership import learn_again, refuse_other_classes, refuse_other_run
 from classgrow.experiments.plan import budget_of, method_of, network_of, resolved_for
 from classgrow.experiments.resume import resume_execution
 from classgrow.experiments.start import make_learner, new_record, now
+from classgrow.json_values import JsonDict
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.progress import Progress, Silent
@@ -33,6 +35,8 @@ from classgrow.records.record import RECORD_FILE, Record, read_record, write_rec
 from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
+CHECKPOINTS = (CHECKPOINT_FILE, earlier_than(Path(CHECKPOINT_FILE)).name)
+"""The newest and the one before."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,8 @@ def open_record(
 ) -> Record:
     """The record to continue, written as running; a finished one as it is."""
     record = existing_record(run)
+    if record is not None:
+        refuse_other_run(run, record)
     if record is not None and record.resolved.data != run.resolved.data:
         raise ClassgrowError(
             f"The run in {run.folder} was made from other images than those in the data folder now: "
@@ -171,15 +177,19 @@ def carry_out(
     """The phases that are left, each recorded as soon as it ends."""
     learner = make_learner(run, record, progress)
     dataset = resident(run.dataset, learner.runtime.device)
-    checkpoint = CheckpointFile(run.folder / CHECKPOINT_FILE) if group.is_first else None
+    checkpoint = checkpoint_of(run, progress) if group.is_first else None
     saved = read_checkpoint(checkpoint, group)
     done = len(record.phases)
     if saved is not None and not done and saved[1]["phase"] > 1:
         progress.say("The checkpoint belongs to a record that is gone: the run starts again.")
         saved = None
-    if done and (saved is None or saved[1]["phase"] not in (done, done + 1)):
+    if done and (saved is None or saved[1]["phase"] > done + 1):
         wrong = "is missing" if saved is None else "is of another phase than its record"
         raise ClassgrowError(f"The checkpoint in {run.folder} {wrong}: start afresh with `again`.")
+    if saved is not None:
+        refuse_other_classes(run, saved[1])
+        if learn_again(learner, run.scenario, dataset, checkpoint, saved, done):
+            saved = None
     for phase in range(done + 1, run.phases + 1):
         started = time.perf_counter()
         data = run.scenario.train(dataset, phase)
@@ -199,7 +209,15 @@ def carry_out(
         if group.is_first:
             write_record(record, run.folder / RECORD_FILE)
             after_phase(record)
+    if checkpoint is not None:
+        checkpoint.earlier.unlink(missing_ok=True)
     return record
+
+
+def checkpoint_of(run: Run, progress: Progress) -> CheckpointFile:
+    """The run's checkpoint, which says whose it is."""
+    owner: JsonDict = {"identity": run.folder.name, "data": run.resolved.data}
+    return CheckpointFile(run.folder / CHECKPOINT_FILE, run=owner, say=progress.say)
 
 
 def read_checkpoint(checkpoint: CheckpointFile | None, group: Group) -> tuple[dict[str, Any], dict[str, Any]] | None:
@@ -239,11 +257,11 @@ def claim_folder(folder: Path) -> None:
 
 def clear_folder(folder: Path, progress: Progress) -> None:
     """Remove what an earlier start of the run left, readable or not; the folder's lock is held."""
-    earlier = [folder / name for name in (RECORD_FILE, CHECKPOINT_FILE, FAILURE_FILE) if (folder / name).exists()]
+    earlier = [folder / name for name in (RECORD_FILE, *CHECKPOINTS, FAILURE_FILE) if (folder / name).exists()]
     for path in earlier:
         path.unlink()
     if earlier:
         progress.say(f"Removed {' and '.join(path.name for path in earlier)} in {folder}: the run starts afresh.")
 
 
-OURS = {RECORD_FILE, CHECKPOINT_FILE, FAILURE_FILE, LOCK_FILE}
+OURS = {RECORD_FILE, *CHECKPOINTS, FAILURE_FILE, LOCK_FILE}
