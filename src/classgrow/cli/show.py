@@ -39,7 +39,7 @@ def show(
         contents = [as_json_values(folder, record) for folder, record in runs]
         typer.echo(json.dumps(contents[0] if single else contents, indent=1, allow_nan=False))
     elif single:
-        print_run(*runs[0])
+        print_run(*found[0])
     else:
         from classgrow.cli.printing import print_table
         from classgrow.cli.tables import runs_table
@@ -65,13 +65,14 @@ def as_json_values(folder: Path, record: Record) -> dict[str, object]:
     }
 
 
-def print_run(folder: Path, record: Record) -> None:
+def print_run(file: Path, record: Record) -> None:
     """One run for people."""
+    folder = file.parent
     from classgrow.cli.printing import console, print_table
     from classgrow.cli.tables import detail_table
     from classgrow.records.words import printable
 
-    for name, text in facts(folder, record):
+    for name, text in [*facts(folder, record), ("seal", seal_text(file))]:
         console().print(f"{name + ':':<10} {printable(text)}", markup=False, emoji=False, soft_wrap=True)
     print_table(detail_table(record))
 
@@ -122,6 +123,13 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
         ("time", f"{clock_text(seconds)} (started {record.started})"),
         ("repeat", repeat_command(record) or "not by this version: it does not know all settings"),
     ]
+
+
+def seal_text(file: Path) -> str:
+    """Whether the numbers are those that were written; records of earlier versions cannot tell."""
+    from classgrow.records.seal import is_sealed
+
+    return "the digest fits the content" if is_sealed(file) else "not sealed (written by an earlier version)"
 
 
 def network_text(resolved: ResolvedSpec) -> str:
