@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save
 
 from classgrow import checkpoint, disk
 from classgrow.checkpoint import CheckpointFile
@@ -168,6 +169,25 @@ def test_what_cannot_be_read_is_not_called_damaged(tmp_path: Path, monkeypatch: 
     with pytest.raises(ClassgrowError, match=r"cannot be read \(Permission denied\); it is kept") as caught:
         file_of(tmp_path, []).read()
     assert "afresh" not in str(caught.value)
+
+
+def test_a_header_beyond_all_bounds_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    for content in ((2**62).to_bytes(8, "little"), many_entries(30_000), b"\x08" + bytes(7) + b"[[[[[[[["):
+        (tmp_path / "saved").write_bytes(content)
+        with pytest.raises(ClassgrowError, match="is damaged"):
+            checkpoint.read(tmp_path / "saved")
+
+
+def many_entries(number: int) -> bytes:
+    header = json.dumps({str(n): {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for n in range(number)})
+    return len(header).to_bytes(8, "little") + header.encode()
+
+
+def test_deep_values_are_no_traceback(tmp_path: Path) -> None:
+    plain = "[" * 10**5
+    (tmp_path / "saved").write_bytes(save({}, {"plain": plain, "digest": checkpoint.digest({}, plain)}))
+    with pytest.raises(ClassgrowError, match="is damaged"):
+        checkpoint.read(tmp_path / "saved")
 
 
 def test_values_survive_json() -> None:

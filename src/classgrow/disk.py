@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import socket
+import stat
 import sys
 import zlib
 from pathlib import Path
@@ -44,6 +45,24 @@ def write_synced(path: Path, content: bytes) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The content of a file; a pipe, a device or a file of more than `most` bytes is refused before it is read.
+
+    Raises OSError.
+    """
+    check_regular(path, most)
+    return path.read_bytes()
+
+
+def check_regular(path: Path, most: int) -> None:
+    """Raises OSError where `path` is not a regular file, or has more than `most` bytes."""
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    if about.st_size > most:
+        raise OSError(errno.EFBIG, f"it has more than {most // 2**20} MB")
 
 
 def sync_folder(folder: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_changed_accuracy_is_refused_and_the_file_kept(path: Path) -> None:
     content = json.loads(path.read_text())
     content["phases"][0]["seconds"]["train"] += 1  # nothing else in the record tells
     path.write_text(json.dumps(content))
-    with pytest.raises(ClassgrowError, match="not what was written: the digest differs.*The file is kept as it is"):
+    with pytest.raises(ClassgrowError, match=r"not what was written: the digest differs.*The file is kept as it is"):
         read_record(path)
     assert not is_sealed(path)
 
