@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -247,16 +248,16 @@ def test_killed_while_it_saves_over_an_earlier_bundle_one_of_them_is_there(
     one.learn(*patches([1], per_class=6))
     left = step
     with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+
+        def counted(do: Callable[..., Any], *paths: Any, **more: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+            do(*paths, **more)
+
         for verb in ("rename", "replace", "rmdir"):
-
-            def counted(*paths: Any, do: Callable[..., Any] = getattr(os, verb), **more: Any) -> None:
-                nonlocal left
-                left -= 1
-                if left < 0:
-                    raise KeyboardInterrupt
-                do(*paths, **more)
-
-            patch.setattr(os, verb, counted)
+            patch.setattr(os, verb, partial(counted, getattr(os, verb)))
         if not at_once:
             patch.setattr("classgrow.exchange.exchange_at_once", lambda one, other: False)
         one.save(tmp_path / "bundle")

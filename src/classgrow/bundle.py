@@ -287,7 +287,13 @@ def refuse_other_content(folder: Path) -> None:
         raise ClassgrowError(f"{folder} is not a folder: choose another place to save to.")
     others = {path.name for path in folder.iterdir()} - {CONFIG_FILE, WEIGHTS_FILE}
     config = folder / CONFIG_FILE
-    if config.is_file() and '"classgrow bundle"' not in config.read_text(encoding="utf-8", errors="replace"):
+    if config.is_file() and '"classgrow bundle"' not in start_of(config):
         others.add(CONFIG_FILE)
     if others:
         raise ClassgrowError(f"{folder} holds something else ({min(others)}): choose an empty or a new folder.")
+
+
+def start_of(path: Path) -> str:
+    """The first few thousand characters."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(4096)

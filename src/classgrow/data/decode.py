@@ -10,7 +10,7 @@ from PIL import Image, UnidentifiedImageError
 
 from classgrow.data.crops import resized, size_with_short_side
 from classgrow.data.images import plain_image
-from classgrow.data.opening import MOST_PIXELS, open_image
+from classgrow.data.opening import MOST_PIXELS, open_image, room_for
 from classgrow.errors import ClassgrowError
 
 try:
@@ -51,7 +51,12 @@ def decode(content: bytes, short_side: int) -> Decoded:
     JPEGs at least twice too large are decoded at 1/2, 1/4 or 1/8 of their size, which costs a fraction of the time;
     the rest of the way is antialiased resizing.
     """
-    decoded = _fast(content, short_side) or _by_pillow(content, short_side)
+    fast = _fast(content, short_side)
+    return _by_pillow(content, short_side) if fast is None else shrunk(fast, short_side)
+
+
+def shrunk(decoded: Decoded, short_side: int) -> Decoded:
+    """The same with its short side at most `short_side`."""
     if min(decoded.full) <= short_side:
         return decoded
     height, width = size_with_short_side(*decoded.full, short_side)
@@ -91,9 +96,10 @@ def _by_pillow(content: bytes, short_side: int) -> Decoded:
             notes, (width, height) = _notes(image), image.size
             if image.format == "JPEG" and image.mode == "RGB":
                 image.draft("RGB", (short_side, short_side))
-            upright = plain_image(image, "The image").convert("RGB")
-        full = (height, width) if (upright.width > upright.height) == (width > height) else (width, height)
-        return Decoded(np.array(upright), ", ".join(notes), full)
+            with room_for(image):
+                upright = plain_image(image, "The image").convert("RGB")
+                full = (height, width) if (upright.width > upright.height) == (width > height) else (width, height)
+                return shrunk(Decoded(np.array(upright), ", ".join(notes), full), short_side)
     except (BrokenImageError, ClassgrowError) as problem:
         raise BrokenImageError(str(problem)) from problem
     except Exception as problem:  # decoders fail in many ways on broken bytes

@@ -13,6 +13,7 @@ from classgrow.checkpoint import CheckpointFile, earlier_than
 from classgrow.data.catalogue import load
 from classgrow.data.labelled import Dataset
 from classgrow.data.scenario import Scenario
+from classgrow.disk import remove_unfinished
 from classgrow.engine.compiled import Compile
 from classgrow.engine.group import Group, join, reporting_lost_processes
 from classgrow.engine.resident import resident
@@ -110,6 +111,7 @@ def run_spec(
         def begin() -> Record:
             claim_folder(run.folder)
             held.enter_context(only_one(run.folder))
+            remove_unfinished(run.folder)
             if again:
                 clear_folder(run.folder, reporter)
             return open_record(run, resume, execution, (compile, precision), reporter)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import operator
+from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Literal, SupportsIndex, TypedDict, get_args
 
@@ -125,6 +126,15 @@ def own_backbone(given: nn.Module, inputs: Inputs) -> nn.Module:
             f"The `network` says features = {features} and returns {shape} for one image: it must return (1, features)."
         )
     return backbone.train(was_training)
+
+
+def checked_path(folder: object) -> Path:
+    """A folder as text or Path."""
+    if not isinstance(folder, str | Path):
+        raise ClassgrowError(f"`folder` cannot be of type {type(folder).__name__}: give a path as text or a Path.")
+    if "\0" in str(folder):
+        raise ClassgrowError("`folder` has a zero byte in it: give a path that the system can have.")
+    return Path(folder)
 
 
 def parameters_of(learner: type[Learner]) -> tuple[str, ...]:

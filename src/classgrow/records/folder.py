@@ -7,12 +7,14 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
+from classgrow.disk import read_regular
 from classgrow.errors import ClassgrowError
 from classgrow.records.record import RECORD_FILE, Record, read_record
 from classgrow.records.words import printable
 
 FAILURE_FILE = "failure.json"
 """Beside the record, or in its place where a run failed before it had one: the error and the command."""
+LARGEST_FAILURE = 2**20
 
 
 def run_dir(output: Path | str, identity: str) -> Path:
@@ -84,9 +86,7 @@ def find_failures(path: Path | str) -> list[str]:
 
 def _failure(file: Path) -> str:
     try:
-        if not file.is_file():
-            raise OSError("not a regular file")
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(file, LARGEST_FAILURE))
         message = f"failed before its first result: {content['error']} ({content['command']})"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         message = f"failed before its first result, and {file} cannot be read: run it again."
