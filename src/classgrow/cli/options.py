@@ -68,6 +68,10 @@ Again = Annotated[
 Processes = Annotated[
     int | None, typer.Option(min=1, help="Processes that share every batch, on this machine; default 1.")
 ]
+OnDivergenceWord = Annotated[
+    str,
+    typer.Option(help="Where a loss stops being a number: stop, or retry from the last checkpoint at half the rate."),
+]
 CompileWord = Annotated[str, typer.Option(help="auto (where it pays), on or off.")]
 
 # --- the paper's grid ------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from classgrow.cli.options import (
     MethodName,
     MethodOptions,
     NetworkName,
+    OnDivergenceWord,
     Order,
     Phases,
     Precision,
@@ -50,6 +51,7 @@ from classgrow.errors import ClassgrowError
 if TYPE_CHECKING:
     from classgrow.engine.compiled import Compile
     from classgrow.engine.runtime import PrecisionWish
+    from classgrow.experiments.divergence import OnDivergence
     from classgrow.experiments.run import Outcome
     from classgrow.records.record import Record
     from classgrow.specs.spec import Spec
@@ -72,6 +74,7 @@ class HowToRun:
     compile: Compile = "auto"
     precision: PrecisionWish = "auto"
     tensorboard: bool = False
+    on_divergence: OnDivergence = "stop"
 
 
 def run(
@@ -104,6 +107,7 @@ def run(
     processes: Processes = None,
     compile: CompileWord = "auto",
     precision: Precision = "auto",
+    on_divergence: OnDivergenceWord = "stop",
     tensorboard: Tensorboard = False,
 ) -> None:
     """Run one experiment and record it. Every setting has the paper's value for the data set as its default."""
@@ -118,7 +122,7 @@ def run(
     how = HowToRun(
         output=output, data_dir=data_dir, strict=strict, resume=resume, again=again, device=device, threads=threads,
         processes=processes, compile=read_compile(compile), precision=read_precision(precision),
-        tensorboard=tensorboard,
+        tensorboard=tensorboard, on_divergence=read_on_divergence(on_divergence),
     )  # fmt: skip
     run_here_or_in_several(spec, how)
 
@@ -164,6 +168,13 @@ def read_compile(word: str) -> Compile:
     return wishes[word]
 
 
+def read_on_divergence(word: str) -> OnDivergence:
+    wishes: dict[str, OnDivergence] = {"stop": "stop", "retry": "retry"}
+    if word not in wishes:
+        raise ClassgrowError(f"--on-divergence is stop or retry, not {word!r}.")
+    return wishes[word]
+
+
 def read_options(words: list[str]) -> dict[str, float] | None:
     """["strength=0.5"] as names and numbers; None if there are none."""
     found: dict[str, float] = {}
@@ -196,6 +207,8 @@ def resume_command(spec: Spec, how: HowToRun) -> str:
         words.append(f"--processes {how.processes}")
     if how.device != "auto":
         words.append(f"--device {shlex.quote(how.device)}")
+    if how.on_divergence != "stop":
+        words.append(f"--on-divergence {how.on_divergence}")
     flags = {"--strict": how.strict, "--tensorboard": how.tensorboard, "--resume": True}
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
 
@@ -230,6 +243,7 @@ def carry_out(spec: Spec, how: HowToRun) -> None:
             execution=decide(how.device, how.threads, processes=place.processes),
             compile=how.compile,
             precision=how.precision,
+            on_divergence=how.on_divergence,
             progress=live,
             ready=live.ready,
             after_phase=after_phase,

@@ -11,7 +11,7 @@ import typer
 from classgrow.cli.flags import with_flags
 
 if TYPE_CHECKING:
-    from classgrow.records.record import Record
+    from classgrow.records.record import Record, Retry
     from classgrow.specs.spec import ResolvedSpec
 
 
@@ -120,6 +120,7 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
             f"classgrow {record.code.version}{commit}, torch {versions.torch}, numpy {versions.numpy}, "
             f"python {versions.python}",
         ),
+        *(("retried", retry_text(retry)) for retry in record.retries),
         ("time", f"{clock_text(seconds)} (started {record.started})"),
         ("repeat", repeat_command(record) or "not by this version: it does not know all settings"),
     ]
@@ -137,6 +138,13 @@ def network_text(resolved: ResolvedSpec) -> str:
 
     preset = PRESETS[resolved.kind]
     return f"{resolved.network or preset.network} (preset {preset.name})"
+
+
+def retry_text(retry: Retry) -> str:
+    return (
+        f"phase {retry.phase}, epoch {retry.epoch}, update {retry.update}: the loss stopped being a number at a "
+        f"learning rate of {retry.rate:.6g}; every rate was halved from the checkpoint before on"
+    )
 
 
 def sizes_text(sizes: list[int]) -> str:

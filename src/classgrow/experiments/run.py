@@ -18,7 +18,8 @@ from classgrow.engine.compiled import Compile
 from classgrow.engine.group import Group, join, reporting_lost_processes
 from classgrow.engine.resident import resident
 from classgrow.engine.runtime import Execution, PrecisionWish, decide
-from classgrow.errors import ClassgrowError
+from classgrow.errors import ClassgrowError, DivergedError
+from classgrow.experiments.divergence import OnDivergence, after_divergence, check_on_divergence
 from classgrow.experiments.evaluation import evaluate
 from classgrow.experiments.execution import chosen_execution, step_of
 from classgrow.experiments.lock import LOCK_FILE, only_one
@@ -88,12 +89,14 @@ def run_spec(
     execution: Execution | None = None,
     compile: Compile = "auto",
     precision: PrecisionWish = "auto",
+    on_divergence: OnDivergence = "stop",
     progress: Progress | None = None,
     ready: Callable[[Run, Record], None] = lambda run, record: None,
     after_phase: Callable[[Record], None] = lambda record: None,
 ) -> Outcome:
     """Run a spec, or go on with it; a run that is finished is left as it is, unless it is to run `again`.
 
+    `on_divergence`: where a loss stops being a number, "retry" goes back to the last checkpoint and halves the rate.
     `strict` refuses a folder of images with files that would be skipped. `compile` and `precision` are decided as the
     run begins: "auto" measures what is faster, where the training is long enough for that to pay. `ready` hears of the
     run once, before training; `after_phase` of the record each time a phase was added.
@@ -101,6 +104,7 @@ def run_spec(
     """
     if resume and again:
         raise ClassgrowError("`resume` goes on with a run and `again` starts it afresh: give one of them.")
+    check_on_divergence(on_divergence, execution)
     execution = execution or decide()
     group = join(execution.processes, execution.device)
     reporter = (progress or Silent()) if group.is_first else Silent()
@@ -122,7 +126,7 @@ def run_spec(
             return Outcome(record, run.folder, already_finished=True)
         if group.is_first:
             ready(run, record)
-        record = carry_out(run, record, group, reporter, after_phase)
+        record = carried_out(run, record, group, reporter, after_phase, on_divergence)
         group.finish()
         return Outcome(record, run.folder)
 
@@ -171,6 +175,31 @@ def check_memory(method: Method, resolved: ResolvedSpec) -> None:
     budget = budget_of(resolved, method)
     if budget and method.held_out:
         budget.held_out_quota(resolved.total_classes, method.held_out)
+
+
+def carried_out(
+    run: Run,
+    record: Record,
+    group: Group,
+    progress: Progress,
+    after_phase: Callable[[Record], None],
+    on_divergence: OnDivergence,
+) -> Record:
+    """`carry_out`, again where a training went wrong and that is asked for; else the record says that it failed."""
+    while True:
+        try:
+            return carry_out(run, record, group, progress, after_phase)
+        except DivergedError as error:
+            latest = existing_record(run) if group.is_first else None
+            if latest is None:
+                raise
+            record = after_divergence(latest, error, on_divergence)
+            write_record(record, run.folder / RECORD_FILE)
+            if record.status == "failed":
+                raise
+            progress.say(
+                f"{error.rate:.6g} was too high a learning rate: every rate is halved from the last checkpoint on."
+            )
 
 
 def carry_out(

@@ -129,6 +129,16 @@ class Hardware(_Part):
     machine: Text
 
 
+class Retry(_Part):
+    """A training that went wrong in `phase`, where its rate was `rate`; from the checkpoint before on, every rate is
+    half of what it was."""
+
+    phase: Whole
+    epoch: Whole
+    update: Whole
+    rate: Finite
+
+
 class Record(_Part):
     """A run. `class_ids` and `class_names` are in learning order; `phases` grows as the run goes on.
 
@@ -156,6 +166,7 @@ class Record(_Part):
     confusion: list[list[Whole]] | None = None
     status: Literal["running", "finished", "failed"] = "running"
     error: Text | None = None
+    retries: list[Retry] = []
     phases_planned: Whole
     execution: Execution
     versions: Versions
