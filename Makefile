@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs build sdist report clean
+.PHONY: help demo test torture lint docs build sdist report clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ build: $(VENV)/.dev ## build the wheel and the source distribution into dist/
 
 sdist: $(VENV)/.dev ## build the source distribution alone
 	$(BIN)/python -m build --no-isolation --sdist
+
+torture: $(VENV)/.dev ## try to break it for 50 minutes: kills, mutated inputs, full disks, power cuts
+	OMP_NUM_THREADS=1 $(BIN)/python -m torture
 
 report: $(VENV)/.demo ## rebuild the report of the measured runs into report/
 	$(BIN)/classgrow report results --output report

@@ -86,7 +86,7 @@ def save(learner: Learner, folder: Path | str) -> None:
     unfinished = disk.unfinished_name(folder)
     try:
         disk.remove_unfinished(folder.parent)
-        unfinished.mkdir(parents=True)
+        disk.make_folder(unfinished)
         checkpoint.write_atomically(unfinished / CONFIG_FILE, text.encode())
         checkpoint.write(unfinished / WEIGHTS_FILE, tensors, {"state": plain, "config": checksum(text.encode())})
         exchange_folders(unfinished, folder)

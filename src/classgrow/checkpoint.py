@@ -148,7 +148,7 @@ class CheckpointFile:
         content = packed(tensors, marked)
         unfinished = disk.unfinished_name(self.path)
         with told_where_not_written(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            disk.make_folder(self.path.parent)
             try:
                 disk.write_synced(unfinished, content)
                 if unfinished.read_bytes() != content:

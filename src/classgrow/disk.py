@@ -24,7 +24,7 @@ def unfinished_name(path: Path) -> Path:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Either the old file or the new one is there at any moment, also after a power cut. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     unfinished = unfinished_name(path)
     try:
         write_synced(unfinished, content)
@@ -33,6 +33,15 @@ def write_atomically(path: Path, content: bytes) -> None:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def make_folder(folder: Path) -> None:
+    """The folder and those above it, each synced into the one that holds it. Raises OSError."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
 
 
 def write_synced(path: Path, content: bytes) -> None:

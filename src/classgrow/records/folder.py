@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-from classgrow.disk import read_regular
+from classgrow.disk import make_folder, read_regular
 from classgrow.errors import ClassgrowError
 from classgrow.records.record import RECORD_FILE, Record, read_record
 from classgrow.records.words import printable
@@ -25,7 +25,7 @@ def run_dir(output: Path | str, identity: str) -> Path:
 def make_writable(folder: Path) -> None:
     """Make the folder if need be; one that cannot be written to is refused before any work is lost on it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         probe = folder / ".writable"
         probe.touch()
         probe.unlink(missing_ok=True)  # another process may try the same at the same moment
