@@ -92,9 +92,8 @@ def _save(one: Learner, earlier: Path, place: Path, at: int, number: int) -> Non
 
 def _run(place: Path, at: int, number: int, whole: dict[str, Any]) -> None:
     place.mkdir()
-    with failing(place, at, number):
-        with suppress(ClassgrowError):
-            go("fgp", place)
+    with failing(place, at, number), suppress(ClassgrowError):
+        go("fgp", place)
     for path in place.glob(f"*/{RECORD_FILE}"):
         read_record(path)
     try:

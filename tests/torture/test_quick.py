@@ -9,14 +9,15 @@ import pytest
 from torture.parts import PARTS
 from torture.tally import Limits, Tally
 
-TRIES = {"mutations": 120, "crashes": 12, "kills": 1, "disks": 12, "power": 80}
+# Kills of real processes take seconds each: tests/contract and tests/cli have their own.
+TRIES = {"mutations": 120, "crashes": 10, "disks": 10, "power": 80}
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", TRIES)
 def test_nothing_breaks(name: str, tmp_path: Path) -> None:
     tally = PARTS[name][0](Limits(60.0, tmp_path / name, seed=2, most=TRIES[name]))
     assert tally.problems == []
-    assert sum(tally.counts.values()) >= min(TRIES[name], 1)
+    assert sum(tally.counts.values()) >= 5
 
 
 def test_a_traceback_is_a_problem_and_a_sentence_is_none() -> None:
