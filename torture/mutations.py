@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import io
 import json
@@ -104,9 +105,9 @@ def changed_values(content: Any, draw: random.Random) -> Any:
             if draw.random() < 0.15:
                 del here[place]
             elif isinstance(here, list) and draw.random() < 0.1:
-                here.append(deeper)
+                here.append(copy.deepcopy(deeper))
             else:
-                here[place] = draw.choice(STRANGE)
+                here[place] = copy.deepcopy(draw.choice(STRANGE))  # a later change may be within it
             break
     return found
 

@@ -44,6 +44,18 @@ def make_folder(folder: Path) -> None:
     sync_folder(folder.parent)
 
 
+def make_private(folder: Path) -> None:
+    """A folder that nobody else may write to; where that cannot be, an OSError."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if sys.platform == "win32":
+        return  # the user's own folders are private there
+    about = folder.lstat()
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "it belongs to somebody else", str(folder))
+    if about.st_mode & 0o022:
+        folder.chmod(0o700)
+
+
 def write_synced(path: Path, content: bytes) -> None:
     """Write a new file and wait until the disk has it. Raises OSError."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o644)
