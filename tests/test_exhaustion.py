@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from classgrow.cli import sentence_of
-from classgrow.data import opening
+from classgrow.data import decode as decoding
 from classgrow.data.cifar100 import load_cifar100
 from classgrow.data.decode import decode
 from classgrow.data.folder import list_splits, load_folder
@@ -90,7 +90,7 @@ def test_class_folders_whose_names_are_no_utf_8(tmp_path: Path, monkeypatch: pyt
 
 
 def test_huge_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "MANY_PIXELS", 50)
+    monkeypatch.setattr(decoding, "LARGE", 50)
     inside, most, real = 0, 0, Image.Image.convert
 
     def counted(image: Image.Image, *rest: object) -> Image.Image:

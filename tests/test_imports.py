@@ -18,6 +18,7 @@ LAYERS: tuple[set[str], ...] = (
     {"cli"},
     {"serve", "report"},
     {"experiments", "sklearn"},
+    {"photos", "export"},
     {"learner", "bundle", "checkpoint"},
     {"methods"},
     {"method"},
@@ -35,7 +36,7 @@ LAYERS: tuple[set[str], ...] = (
     },
 )
 LEAVES = LAYERS[-1]
-TOGETHER = LAYERS[4]
+TOGETHER = LAYERS[5]
 """One storey with open doors: a learner writes checkpoints, and a bundle holds a learner."""
 WITHOUT_TORCH = ("records", "specs", "recipes", "schedules", "inputs", "presets", "installed", "metrics", "report")
 FACTS_WITHOUT_TORCH = """

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from classgrow.learner import Learner as Learner
     from classgrow.method import Method as Method
     from classgrow.parts.rules import Rule as Rule
+    from classgrow.photos.model import create as create
+    from classgrow.photos.model import load as load
     from classgrow.recipes import Recipe as Recipe
 
 __version__ = "0.1.0"
@@ -22,6 +24,8 @@ _ROOMS = {
     "Method": "classgrow.method",
     "Recipe": "classgrow.recipes",
     "Rule": "classgrow.parts.rules",
+    "create": "classgrow.photos.model",
+    "load": "classgrow.photos.model",
 }
 
 

@@ -19,12 +19,11 @@ from classgrow import __version__, checkpoint, disk
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError, one_line
 from classgrow.exchange import exchange_folders, restore_set_aside
-from classgrow.inputs import Inputs, kept_side
+from classgrow.inputs import Inputs
 from classgrow.json_values import JsonDict
 from classgrow.learner import Learner
 from classgrow.learner.arguments import rule_of
-from classgrow.learner.phases import saved_phase
-from classgrow.learner.plausible import ImplausibleError, check_recipe, check_saved
+from classgrow.learner.plausible import take_over
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.methods.catalogue import METHODS, known_methods
@@ -62,6 +61,7 @@ class Config(BaseModel):
     preset: str | None = None
     memory: int | None
     memory_per_class: int | None
+    keep_photos: bool = True
     selection: str | None
     total_classes: int | None
     seed: int
@@ -71,6 +71,7 @@ class Config(BaseModel):
     inputs: Inputs
     rule: str | None = None
     rule_value: str = ""
+    started_from: str = ""
 
 
 def save(learner: Learner, folder: Path | str) -> None:
@@ -108,11 +109,27 @@ def load(
     folder = Path(folder)
     bring_back(folder)
     config, tensors, plain = read(folder)
+    return restored(config, tensors, plain, folder, method, network, rule, execution, progress)
+
+
+def restored(
+    config: Config,
+    tensors: Tensors,
+    plain: JsonDict,
+    folder: Path,
+    method: str | Method | None = None,
+    network: nn.Module | None = None,
+    rule: str | Rule | None = None,
+    execution: Execution | None = None,
+    progress: Progress | None = None,
+) -> Learner:
+    """A learner from its settings, tensors and plain state; `folder` is for messages."""
     saved_method = method_of(config, method, folder)
     learner = Learner(
         saved_method,
         memory=config.memory if config.memory_per_class is None else None,
         memory_per_class=config.memory_per_class,
+        keep_photos=config.keep_photos,
         network=network_of(config, network, folder),
         preset=config.preset,
         recipe=config.recipe,
@@ -124,33 +141,15 @@ def load(
         execution=execution,
         progress=progress,
     )
-    learner.integer_names = config.integer_names
-    take_over(learner, config, tensors, plain, folder)
-    return learner
-
-
-def take_over(learner: Learner, config: Config, tensors: Tensors, plain: JsonDict, folder: Path) -> None:
-    """The learner takes the saved state over, if it is one that such a learner can have."""
-    side = kept_side(config.inputs)
-    shape = (side, side, config.inputs.channels)
+    learner.integer_names, learner.started_from = config.integer_names, config.started_from
     try:
-        state = learner.prepare(shape)
-        saved = saved_phase(plain)["state"]
-        if [str(name) for _, name in saved["classes"]] != config.classes:
-            raise ImplausibleError("its two files name other classes")
-        if saved["total_classes"] != config.total_classes:
-            raise ImplausibleError("its two files say otherwise how many classes there will be")
-        if config.integer_names and not all(name == str(int(name)) for name in config.classes):
-            raise ImplausibleError("not all names of its classes are whole numbers")
-        check_recipe(config.recipe)
-        check_saved(state, tensors, saved, config.inputs)
-        learner.restore(shape, tensors, plain)
-        learner.check_answers()
+        take_over(learner, config, tensors, plain)
     except (ClassgrowError, RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
         raise ClassgrowError(
             f"The weights in {folder} do not fit ({one_line(error)}): give the method and network they were saved "
             "with, or put back a good copy."
         ) from error
+    return learner
 
 
 def bring_back(folder: Path) -> None:

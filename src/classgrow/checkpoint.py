@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
@@ -110,6 +111,14 @@ def read(path: Path) -> tuple[Tensors, JsonDict]:
     if written_as != FORMAT:
         raise ClassgrowError(f"The checkpoint {path} was written by another version of classgrow: use that version.")
     return tensors, plain
+
+
+class Checkpoint(Protocol):
+    """Where a phase saves its state while it goes on."""
+
+    def due(self, epoch: int | None) -> bool: ...
+
+    def write(self, tensors: Tensors, plain: Mapping[str, object]) -> None: ...
 
 
 def say_nothing(text: str) -> None:

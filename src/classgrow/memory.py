@@ -58,11 +58,18 @@ class Budget:
 
 
 class Memory:
-    """Kept images with label, rank within their class (0 is best) and role (train or held out)."""
+    """Kept images with label, rank within their class (0 is best) and role (train or held out).
 
-    def __init__(self, budget: Budget) -> None:
+    `features` (K, d) float32: how the network sees each of them, None where that is not known. They belong to the
+    backbone of which `State.fitted_to` is the digest, and are dropped when it learns. Without `keep_photos` they are
+    kept in place of pixels, and `images` stays None.
+    """
+
+    def __init__(self, budget: Budget, keep_photos: bool = True) -> None:
         self.budget = budget
+        self.keep_photos = keep_photos
         self.images: Tensor | None = None
+        self.features: Tensor | None = None
         self.labels = torch.empty(0, dtype=torch.long)
         self.ranks = torch.empty(0, dtype=torch.long)
         self.roles = torch.empty(0, dtype=torch.long)
@@ -70,9 +77,24 @@ class Memory:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def add(self, images: Tensor, labels: Tensor, ranks: Tensor, role: int = TRAIN) -> None:
-        """Keep these uint8 images (K, H, W, C)."""
-        self.images = images.clone() if self.images is None else torch.cat((self.images, images))
+    def add(
+        self,
+        images: Tensor | None,
+        labels: Tensor,
+        ranks: Tensor,
+        role: int = TRAIN,
+        features: Tensor | None = None,
+    ) -> None:
+        """Keep these uint8 images (K, H, W, C) with their features; images without features leave none known."""
+        if features is not None and (self.features is not None or not len(self)):
+            mine = features.detach().cpu().float()
+            self.features = mine.clone() if self.features is None else torch.cat((self.features, mine))
+        else:
+            self.features = None
+        if images is not None and self.keep_photos:
+            self.images = images.clone() if self.images is None else torch.cat((self.images, images))
+        elif self.features is None:
+            raise ClassgrowError("Exemplars without photos need features: leave out `keep_photos=False`.")
         self.labels = torch.cat((self.labels, labels))
         self.ranks = torch.cat((self.ranks, ranks))
         self.roles = torch.cat((self.roles, torch.full_like(labels, role)))
@@ -96,17 +118,23 @@ class Memory:
         """Drop everything outside the mask."""
         if self.images is not None:
             self.images = self.images[mask]
+        if self.features is not None:
+            self.features = self.features[mask]
         self.labels, self.ranks, self.roles = self.labels[mask], self.ranks[mask], self.roles[mask]
 
     def clear(self) -> None:
         self.keep(torch.zeros(len(self), dtype=torch.bool))
 
+    def of(self, role: int) -> Tensor:
+        """The places of the images in this role, in memory order."""
+        return torch.nonzero(self.roles == role)[:, 0]
+
     def count(self, role: int) -> int:
         return int((self.roles == role).sum())
 
     def view(self, classes: tuple[ClassLabel, ...], role: int = TRAIN) -> LabelledImages | None:
-        """The images of one role, in memory order; None where there are none."""
-        positions = torch.nonzero(self.roles == role)[:, 0]
+        """The images of one role, in memory order; None where there are none, or none of their pixels."""
+        positions = self.of(role)
         if self.images is None or not len(positions):
             return None
         return LabelledImages(ArrayStore(self.images), positions, self.labels[positions], classes)
@@ -114,8 +142,9 @@ class Memory:
     def tensors(self) -> dict[str, Tensor]:
         """Everything a checkpoint needs."""
         state = {"labels": self.labels, "ranks": self.ranks, "roles": self.roles}
-        return state if self.images is None else {**state, "images": self.images}
+        columns = {"images": self.images, "features": self.features}
+        return state | {name: value for name, value in columns.items() if value is not None}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         self.labels, self.ranks, self.roles = tensors["labels"], tensors["ranks"], tensors["roles"]
-        self.images = tensors.get("images")
+        self.images, self.features = tensors.get("images"), tensors.get("features")

@@ -45,7 +45,8 @@ class State:
     `sizes`: how many classes each phase added, the current one included (0: more images of known classes);
     `withheld`: positions among the phase's own images that are kept out of training; `blank`: the network before it
     learned anything; `fitted`: the tensors of every rule that could be fitted, by its name; `fitted_to`: the digest of
-    the backbone they belong to.
+    the backbone that they and the features in memory belong to; `estimated`: what was estimated from the exemplars
+    since (temperatures, a threshold for the unknown), empty until somebody asks.
     """
 
     network: Network
@@ -58,6 +59,7 @@ class State:
     withheld: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
     fitted: dict[str, Tensors] = field(default_factory=dict)
     fitted_to: str = ""
+    estimated: Tensors = field(default_factory=dict)
 
     @property
     def phase(self) -> int:
@@ -86,6 +88,11 @@ class State:
         """The network as it is now becomes the frozen teacher."""
         self.teacher = frozen_copy(self.network)
 
+    @property
+    def stands_still(self) -> bool:
+        """Whether the backbone is the one that the rules' tensors and the features in memory belong to."""
+        return digest(self.network.backbone) == self.fitted_to
+
     def forget(self, position: int) -> None:
         """Take a class out of classes, head and memory; the rules' tensors are theirs to change. No teacher is left."""
         ends = list(accumulate(self.sizes))
@@ -94,7 +101,7 @@ class State:
         self.classes = self.classes[:position] + self.classes[position + 1 :]
         self.network.head.forget(position, newest=self.counts.new)
         self.memory.forget(position)
-        self.teacher = None
+        self.teacher, self.estimated = None, {}
 
     def training_set(self, data: LabelledImages) -> LabelledImages:
         """The phase's images, without those withheld, and the exemplars of the old classes: each once an epoch."""
@@ -110,6 +117,7 @@ class State:
         tensors |= {f"memory.{name}": value for name, value in self.memory.tensors().items()}
         for rule, fitted in self.fitted.items():
             tensors |= {f"fitted.{rule}.{name}": value for name, value in fitted.items()}
+        tensors |= {f"estimated.{name}": value for name, value in self.estimated.items()}
         plain: SavedState = {
             "classes": [[label.id, label.name] for label in self.classes],
             "sizes": list(self.sizes),
@@ -133,6 +141,7 @@ class State:
         self.memory.restore(within(tensors, "memory."))
         self.fitted_to = plain.get("fitted_to", "")
         self.fitted = {rule: within(tensors, f"fitted.{rule}.") for rule in plain.get("rules", ())}
+        self.estimated = within(tensors, "estimated.")
         if "rules" not in plain:
             self.fitted = fitted_before_0_2(tensors)
         self.teacher = None

@@ -48,7 +48,18 @@ def test_mixed_pictures_and_paths_become_rgb(tmp_path: Path) -> None:
     ]
     images = as_images(pictures)
     assert images.shape == (5, 2, 2, 3)
-    assert images[:, 1, 1].tolist() == [[9, 9, 9], [0, 0, 0], [1, 2, 3], [0, 0, 0], [255, 0, 0]]
+    assert images[:, 1, 1].tolist() == [[9, 9, 9], [0, 0, 0], [128, 128, 129], [0, 0, 0], [255, 0, 0]]
+
+
+def test_what_is_transparent_shows_white_paper() -> None:
+    """Opaque by 128/255, a grey of 0 becomes 255 - 128 = 127; wholly transparent pixels are white."""
+    half = Image.new("LA", (2, 2), (0, 128))
+    assert as_images([half]).unique().tolist() == [127] and as_images([half]).shape == (1, 2, 2, 1)
+    palette = Image.new("P", (2, 2), 0)
+    palette.info["transparency"] = 0
+    assert as_images([palette]).unique().tolist() == [255]
+    arrays = np.array([[[[10, 20, 30, 0], [10, 20, 30, 255]]] * 2] * 5, np.uint8)
+    assert as_images(arrays)[0, 0].tolist() == [[255, 255, 255], [10, 20, 30]]
 
 
 def test_sixteen_bit_greyscale_keeps_its_upper_bits() -> None:
@@ -94,7 +105,7 @@ def test_arrays_are_resized_too_when_a_size_is_given() -> None:
         (np.zeros((8, 8, 3), np.uint8), r"images\[None\]"),
         (np.zeros((5, 3, 8, 8), np.uint8), "permute"),
         (torch.zeros(5, 1, 8, 8, dtype=torch.uint8), "permute"),
-        (np.zeros((5, 8, 8, 4), np.uint8), "1 or 3 channels, not 4"),
+        (np.zeros((5, 8, 8, 2), np.uint8), "1 or 3 channels, not 2"),
         (np.zeros((0, 8, 8, 3), np.uint8), "at least one"),
         ([], "at least one"),
         ("cat.png", "put it in a list"),

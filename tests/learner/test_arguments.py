@@ -137,7 +137,7 @@ def test_images_and_labels_in_the_forms_people_have(patches: Patches) -> None:
 def test_arrays_of_several_sizes_are_brought_to_one() -> None:
     arrays = [np.full((size, size, 3), 10 * size, np.uint8) for size in (8, 10, 12, 9)]
     one = Learner(memory=4, epochs=1, execution=ONE).learn(arrays, ["a", "a", "b", "b"])
-    assert one.inputs.size == 8 and len(one.predict(arrays)) == 4
+    assert one.inputs.size == 9 and len(one.predict(arrays)) == 4
     with pytest.raises(ClassgrowError, match="cannot be read: give uint8 arrays"):
         one.predict([np.zeros((8, 8, 3)), np.zeros((9, 9, 3))])
 

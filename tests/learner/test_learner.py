@@ -98,7 +98,6 @@ def test_labels_in_any_form(patches: Patches) -> None:
     [
         (np.zeros((2, 8, 8), np.uint8), [7], "2 images came with 1 labels"),
         (np.zeros((2, 9, 9), np.uint8), [7, 7], "8 x 8 pixels with 1 channels"),
-        (np.zeros((2, 8, 8, 3), np.uint8), [7, 7], "8 x 8 pixels with 1 channels"),
         (np.zeros((2, 8, 8), np.uint8), ["a", "a"], "all text or all whole numbers"),
         (np.zeros((2, 8, 8), np.uint8), ["a", 3], "all text or all whole numbers"),
         (np.zeros((2, 8, 8), np.uint8), [1.5, 2.5], "must be text or a whole number, not 1.5"),

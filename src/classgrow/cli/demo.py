@@ -13,7 +13,9 @@ OUTPUT = Path("demo")
 
 
 def demo(
-    every: Annotated[bool, typer.Option("--all", help="Every method of the catalogue, not only two.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every method of the catalogue that trains, not only two.")
+    ] = False,
     output: Annotated[Path, typer.Option(help="Where runs and pictures go.")] = OUTPUT,
     seeds: Annotated[int | None, typer.Option(min=1, help="Runs to average; default 1, with --all 3.")] = None,
     device: Device = "auto",
@@ -38,13 +40,13 @@ def carry_out(
     from classgrow.cli.tables import comparison_table
     from classgrow.engine.runtime import decide
     from classgrow.experiments.demo import PAIR, by_method, run_demo
-    from classgrow.methods import METHODS
+    from classgrow.methods import METHODS, build_method
     from classgrow.report.curves import write_curves
 
     with LiveRun(console()) as live:
         outcomes = run_demo(
             output,
-            tuple(METHODS) if every else PAIR,
+            tuple(name for name in METHODS if build_method(name).objectives) if every else PAIR,
             seeds,
             epochs=epochs,
             execution=decide(device, threads),

@@ -39,4 +39,4 @@ def entry(name: str) -> str:
 
     method = build_method(name)
     year = f", {method.source.year}" if method.source.year else ""
-    return f"{name}\n  {method.formula}\n  {method.source.title}{year}"
+    return f"{name}\n  {method.formula or 'trains nothing'}\n  {method.source.title}{year}"

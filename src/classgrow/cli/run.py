@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from classgrow.cli.options import (
     MemoryPerClass,
     MethodName,
     MethodOptions,
+    ModelOutput,
     NetworkName,
     OnDivergenceWord,
     Order,
@@ -39,6 +41,7 @@ from classgrow.cli.options import (
     RunOutput,
     Seed,
     Selection,
+    ShareFirstPhase,
     SpecFile,
     Step,
     Strict,
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from classgrow.engine.runtime import PrecisionWish
     from classgrow.experiments.divergence import OnDivergence
     from classgrow.experiments.run import Outcome
+    from classgrow.learner import Learner
     from classgrow.records.record import Record
     from classgrow.specs.spec import Spec
 
@@ -73,8 +77,10 @@ class HowToRun:
     processes: int | None = None
     compile: Compile = "auto"
     precision: PrecisionWish = "auto"
+    share_first_phase: bool = False
     tensorboard: bool = False
     on_divergence: OnDivergence = "stop"
+    model: Path | None = None
 
 
 def run(
@@ -108,7 +114,9 @@ def run(
     compile: CompileWord = "auto",
     precision: Precision = "auto",
     on_divergence: OnDivergenceWord = "stop",
+    share_first_phase: ShareFirstPhase = False,
     tensorboard: Tensorboard = False,
+    model: ModelOutput = None,
 ) -> None:
     """Run one experiment and record it. Every setting has the paper's value for the data set as its default."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a job early is as good as Ctrl-C
@@ -122,7 +130,8 @@ def run(
     how = HowToRun(
         output=output, data_dir=data_dir, strict=strict, resume=resume, again=again, device=device, threads=threads,
         processes=processes, compile=read_compile(compile), precision=read_precision(precision),
-        tensorboard=tensorboard, on_divergence=read_on_divergence(on_divergence),
+        share_first_phase=share_first_phase, tensorboard=tensorboard, model=model,
+        on_divergence=read_on_divergence(on_divergence),
     )  # fmt: skip
     run_here_or_in_several(spec, how)
 
@@ -203,13 +212,20 @@ def resume_command(spec: Spec, how: HowToRun) -> str:
         words.append(f"--output {shlex.quote(str(how.output))}")
     if how.data_dir is not None:
         words.append(f"--data {shlex.quote(str(how.data_dir))}")
+    if how.model is not None:
+        words.append(f"--model {shlex.quote(str(how.model))}")
     if how.processes is not None and how.processes > 1:
         words.append(f"--processes {how.processes}")
     if how.device != "auto":
         words.append(f"--device {shlex.quote(how.device)}")
     if how.on_divergence != "stop":
         words.append(f"--on-divergence {how.on_divergence}")
-    flags = {"--strict": how.strict, "--tensorboard": how.tensorboard, "--resume": True}
+    flags = {
+        "--strict": how.strict,
+        "--share-first-phase": how.share_first_phase,
+        "--tensorboard": how.tensorboard,
+        "--resume": True,
+    }
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
 
 
@@ -243,13 +259,23 @@ def carry_out(spec: Spec, how: HowToRun) -> None:
             execution=decide(how.device, how.threads, processes=place.processes),
             compile=how.compile,
             precision=how.precision,
+            share_first_phase=how.share_first_phase,
             on_divergence=how.on_divergence,
             progress=live,
             ready=live.ready,
             after_phase=after_phase,
+            after_run=partial(keep_model, how.model) if how.model is not None else None,
         )
     if shows:
         show_outcome(outcome)
+
+
+def keep_model(folder: Path, learner: Learner, record: Record) -> None:
+    """The run's learner as a model that predicts, learns on and forgets as those of photos do."""
+    from classgrow.photos.importing import import_run
+
+    import_run(folder, learner, record)
+    typer.echo(f"Model: {folder}")
 
 
 def show_outcome(outcome: Outcome) -> None:

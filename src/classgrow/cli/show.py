@@ -122,6 +122,7 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
         ),
         *(("retried", retry_text(retry)) for retry in record.retries),
         ("time", f"{clock_text(seconds)} (started {record.started})"),
+        *shared_text(record),
         ("repeat", repeat_command(record) or "not by this version: it does not know all settings"),
     ]
 
@@ -131,6 +132,14 @@ def seal_text(file: Path) -> str:
     from classgrow.records.seal import is_sealed
 
     return "the digest fits the content" if is_sealed(file) else "not sealed (written by an earlier version)"
+
+
+def shared_text(record: Record) -> list[tuple[str, str]]:
+    """Where the training of the first phase comes from, if it is another run's."""
+    origin = record.first_phase
+    if origin is None:
+        return []
+    return [("phase 1", f"trained by the run {origin.run} (finished {origin.finished}), its seconds included in time")]
 
 
 def network_text(resolved: ResolvedSpec) -> str:

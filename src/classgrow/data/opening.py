@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+import os
+import stat
+import warnings
 from pathlib import Path
 from typing import IO
 
@@ -17,22 +17,14 @@ FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 
 MOST_PIXELS = 180_000_000
 """Larger pictures are refused: a small file can claim to be one that fills all memory."""
-MANY_PIXELS = 20_000_000
-"""Larger pictures are decoded one at a time: several at once would fill the memory together."""
 LARGEST_FILE = 2**30
 """Bytes of an image file."""
-_alone = threading.Lock()
+# Pillow warns from half of that on; the bound above, which open_image keeps, is the one that counts here
+warnings.filterwarnings("ignore", message=r"Image size \(\d+ pixels\) exceeds limit", module=r"PIL\.Image")
 
 
 class TooManyPixelsError(ValueError):
     """A picture that would fill the memory."""
-
-
-@contextmanager
-def room_for(image: Image.Image) -> Iterator[None]:
-    """Decode the image inside: one that takes much memory waits until no other such is decoded."""
-    with _alone if image.width * image.height > MANY_PIXELS else nullcontext():
-        yield
 
 
 def image_bytes(path: Path) -> bytes:
@@ -48,3 +40,31 @@ def open_image(source: Path | IO[bytes]) -> Image.Image:
         image.close()
         raise TooManyPixelsError(f"{size} pixels are too many")
     return image
+
+
+MOST_BYTES = 1 << 30
+"""Larger files are no photos."""
+
+
+class UnreadableFileError(Exception):
+    """This file cannot be read as a photo; the text says why, in a few words."""
+
+
+def read_photo(path: Path) -> bytes:
+    """The bytes of a photo file. Whatever is no regular file (a pipe, a device) is refused without waiting for it."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode):
+                raise UnreadableFileError("not a regular file")
+            if facts.st_size > MOST_BYTES:
+                raise UnreadableFileError(f"larger than {MOST_BYTES >> 20} MB")
+            content = file.read(MOST_BYTES)
+    except FileNotFoundError:
+        raise UnreadableFileError("there is no such file") from None
+    except OSError as error:
+        raise UnreadableFileError((error.strerror or "cannot be opened").lower()) from error
+    if not content:
+        raise UnreadableFileError("empty file")
+    return content

@@ -88,7 +88,7 @@ class Training:
 
     def epoch(self, optimiser: torch.optim.Optimizer, epoch: int, progress: Progress) -> float:
         """One pass over the data; returns the mean loss."""
-        self.network.train()
+        training_mode(self.network)
         draws = generator(self.seed, *self.place, "epoch", epoch)
         batches = training_batches(
             self.data, self.inputs, self.recipe.batch_size, self.recipe.drop_last, draws, self.runtime
@@ -205,6 +205,14 @@ def make_optimiser(network: nn.Module, recipe: Recipe) -> torch.optim.SGD:
         groups.append({"params": spared, "weight_decay": 0.0})
     fused = next(network.parameters()).device.type in ("cpu", "cuda")
     return torch.optim.SGD(groups, lr=0.1, momentum=recipe.momentum, fused=fused)
+
+
+def training_mode(network: nn.Module) -> None:
+    """Ready to learn; a batch norm whose weights do not learn keeps its statistics too."""
+    network.train()
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d) and module.affine and not module.weight.requires_grad:
+            module.eval()
 
 
 def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, TypeVar, get_args
 
+from classgrow.engine.group import Group
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError, DivergedError
-from classgrow.records.record import Record, Retry
+from classgrow.progress import Progress
+from classgrow.records.record import Record, Retry, read_record, write_record
 
+Result = TypeVar("Result")
 OnDivergence = Literal["stop", "retry"]
 MOST_RETRIES = 5
 """A thirty-second of the rate: what does not learn then has another fault."""
@@ -19,6 +24,30 @@ def check_on_divergence(wish: str, execution: Execution | None) -> None:
         raise ClassgrowError(f"`on_divergence` = {wish!r} does not fit: choose stop or retry.")
     if wish == "retry" and execution is not None and execution.processes > 1:
         raise ClassgrowError("`on_divergence` = retry needs a run in one process: leave out `processes`.")
+
+
+def retrying(
+    attempt: Callable[[Record], Result],
+    file: Path,
+    record: Record,
+    wish: OnDivergence,
+    group: Group,
+    progress: Progress,
+) -> Result:
+    """What `attempt` gives, again where a training went wrong and that is asked for; else the record says it failed."""
+    while True:
+        try:
+            return attempt(record)
+        except DivergedError as error:
+            if not group.is_first:
+                raise
+            record = after_divergence(read_record(file), error, wish)
+            write_record(record, file)
+            if record.status == "failed":
+                raise
+            progress.say(
+                f"A learning rate of {error.rate:.6g} was too high: every rate is halved, from the checkpoint on."
+            )
 
 
 def after_divergence(record: Record, error: DivergedError, wish: OnDivergence) -> Record:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from classgrow.checkpoint import CheckpointFile
+from classgrow.checkpoint import Checkpoint
 from classgrow.data.labelled import Dataset
 from classgrow.data.scenario import Scenario
 from classgrow.errors import ClassgrowError
+from classgrow.json_values import JsonDict
 from classgrow.learner import Learner
+from classgrow.learner.phases import Saved, saved_phase
 from classgrow.records.record import Record
 from classgrow.specs.spec import identity
 
@@ -25,8 +27,9 @@ def refuse_other_run(run: Run, record: Record) -> None:
         )
 
 
-def refuse_other_classes(run: Run, plain: dict[str, Any]) -> None:
+def refuse_other_classes(run: Run, values: JsonDict) -> None:
     """For checkpoints of versions that did not say which run they are of: their classes must be this run's."""
+    plain = saved_phase(values)
     found = [number for number, _ in plain["state"]["classes"]]
     wanted = [run.dataset.classes[number].id for number in run.resolved.order[: len(found)]]
     if found != wanted or plain["state"]["sizes"] != list(run.resolved.sizes[: plain["phase"]]):
@@ -40,16 +43,16 @@ def learn_again(
     learner: Learner,
     scenario: Scenario,
     dataset: Dataset,
-    checkpoint: CheckpointFile | None,
-    saved: tuple[dict[str, Any], dict[str, Any]],
+    checkpoint: Checkpoint | None,
+    saved: Saved,
     done: int,
 ) -> bool:
     """Where the checkpoint is older than the end of phase `done`, learn up to there once more; whether it was.
 
     The results are in the record already, and come out the same: nothing is recorded twice.
     """
-    begun = saved[1]["phase"]
-    if begun > done or (begun == done and saved[1]["step"] >= len(learner.method.steps)):
+    begun = saved_phase(saved[1])["phase"]
+    if begun > done or (begun == done and saved_phase(saved[1])["step"] >= len(learner.method.steps)):
         return False
     learner.resume_phase(scenario.train(dataset, begun), checkpoint, saved)
     for phase in range(begun + 1, done + 1):

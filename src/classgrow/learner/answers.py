@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from types import SimpleNamespace
 
 import torch
 from torch import Tensor
@@ -17,14 +16,10 @@ from classgrow.engine.inference import outputs
 from classgrow.engine.runtime import Runtime
 from classgrow.errors import ClassgrowError, one_line
 from classgrow.inputs import Inputs
-from classgrow.learner.fitting import fitted_by
-from classgrow.memory import HELD_OUT, TRAIN
-from classgrow.parts.rules import Rule, Seen, Tensors
+from classgrow.parts.rules import Rule, Tensors
+from classgrow.parts.unknown import distances
 from classgrow.state import State
 from classgrow.views import Outputs
-
-FOLDS = 4
-"""Parts into which exemplars are cut: a rule is fitted on the others and tried on each."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +29,48 @@ class Evaluation:
     accuracy: float
     per_class: dict[Name, float]
     by_rule: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What there is to say of one image.
+
+    ranking   classes with their calibrated probabilities, likeliest first
+    distance  squared distance to the nearest class mean (`parts.unknown`); nan where nothing is there to measure with
+    unknown   whether that is too far for any known class; None: it cannot be told
+    nearest   places in the memory of the kept photos that are most like it, with the cosine of their features
+    """
+
+    ranking: list[tuple[Name, float]]
+    distance: float
+    unknown: bool | None
+    nearest: list[tuple[int, float]]
+
+
+@dataclass(frozen=True)
+class Details:
+    """Of n images: scores (n, classes), distances (n,), and cosines with the exemplars (n, K)."""
+
+    scores: Tensor
+    distances: Tensor
+    similarities: Tensor
+
+    def answers(self, names: Sequence[Name], temperature: float, threshold: float, top: int) -> list[Answer]:
+        """In words: the `top` likeliest classes, and as many of the most similar photos."""
+        chances = probabilities(self.scores, temperature)
+        order = torch.argsort(chances, dim=1, descending=True, stable=True)[:, :top]
+        alike, places = self.similarities.topk(min(top, self.similarities.shape[1]))
+        far = self.distances > threshold
+        told = self.distances.isfinite() & math.isfinite(threshold)
+        return [
+            Answer(
+                [(names[number], float(chances[image, number])) for number in order[image].tolist()],
+                float(self.distances[image]),
+                bool(far[image]) if told[image] else None,
+                list(zip(places[image].tolist(), alike[image].tolist(), strict=True)),
+            )
+            for image in range(len(self.scores))
+        ]
 
 
 @dataclass(frozen=True)
@@ -55,28 +92,17 @@ class Answers:
         """A rule's scores (n, classes)."""
         return checked(rule, one, self.state.fitted[rule.name], len(self.state.classes))
 
-    def whole(self, data: LabelledImages) -> Outputs:
-        """The network's outputs on all of the data at once."""
-        parts = list(outputs(self.state.network, data, self.inputs, self.runtime))
-        rows = ("features", "logits", "cosines", "reserved")
-        joined = {n: torch.cat([getattr(p, n) for p in parts]) for n in rows if getattr(parts[0], n) is not None}
-        return replace(parts[0], **joined)
-
-    def temperature(self, rule: Rule) -> float:
-        """What a rule's scores are divided by before the softmax, so that 90 % sure is right nine times in ten.
-
-        Fitted on images held out of training where the memory has some, else on exemplars that the rule itself was
-        not fitted on (the network has seen those: it stays a little too sure). Without either it is 1.
-        """
-        held_out = self.state.memory.view(self.state.classes, HELD_OUT)
-        if held_out is not None:
-            answers = self.asked(rule, self.whole(held_out))
-            return best_temperature(answers, held_out.labels.to(answers.device))
-        exemplars = self.state.memory.view(self.state.classes, TRAIN)
-        if exemplars is None:
-            return 1.0
-        answers, labels = cross_fitted(rule, self.whole(exemplars), exemplars.labels, self.state)
-        return best_temperature(answers, labels)
+    def details(self, data: LabelledImages, rule: Rule, unknown: Tensors | None) -> Iterator[Details]:
+        """For consecutive slices of the data, everything there is to say, from one look of the network."""
+        memory = self.state.memory
+        kept = None if memory.features is None else functional.normalize(memory.features)
+        for one in outputs(self.state.network, data, self.inputs, self.runtime):
+            seen_as = one.features.cpu().float()
+            yield Details(
+                scores=self.asked(rule, one).cpu(),
+                distances=torch.full((len(seen_as),), math.nan) if unknown is None else distances(seen_as, unknown),
+                similarities=torch.empty(len(seen_as), 0) if kept is None else functional.normalize(seen_as) @ kept.T,
+            )
 
 
 def checked(rule: Rule, one: Outputs, fitted: Tensors, classes: int) -> Tensor:
@@ -104,24 +130,6 @@ def some(one: Outputs, chosen: Tensor) -> Outputs:
         if field.name != "embeddings" and (value := getattr(one, field.name)) is not None
     }
     return replace(one, **rows)
-
-
-def cross_fitted(rule: Rule, one: Outputs, labels: Tensor, state: State) -> tuple[Tensor, Tensor]:
-    """Scores of exemplars by rules fitted without them, and their labels; a class's only exemplar is never left out."""
-    labels, classes = labels.to(one.features.device), len(state.classes)
-    sizes = torch.bincount(labels, minlength=classes)
-    place = torch.empty_like(labels)
-    place[torch.argsort(labels, stable=True)] = torch.cat([torch.arange(int(size)) for size in sizes]).to(labels)
-    found = []
-    for fold in range(FOLDS):
-        out = (place % FOLDS == fold) & (sizes[labels] > 1)
-        if bool(out.any()):
-            rest = SimpleNamespace(labels=labels[~out], features=one.features[~out], mirrored=None)
-            fitted = fitted_by(rule, Seen(classes, rest))
-            found.append((checked(rule, some(one, out), fitted or {}, classes), labels[out]))
-    if not found:
-        return checked(rule, one, state.fitted[rule.name], classes), labels
-    return torch.cat([scores for scores, _ in found]), torch.cat([names for _, names in found])
 
 
 def best_temperature(scores: Tensor, labels: Tensor) -> float:

@@ -17,7 +17,8 @@ from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError, nearest_name, one_line
 from classgrow.inputs import Inputs
 from classgrow.method import Method, check_rule
-from classgrow.networks.catalogue import NETWORKS
+from classgrow.networks.catalogue import NETWORKS, PRETRAINED
+from classgrow.networks.pretrained import no_pretrained
 from classgrow.parts.rule_catalogue import build_rule
 from classgrow.parts.rules import Rule
 from classgrow.parts.selection import SELECTIONS
@@ -32,7 +33,10 @@ Count = Literal["memory", "memory_per_class", "total_classes", "epochs"]
 COUNTS: tuple[Count, ...] = get_args(Count)
 
 
-Typed = Literal["method", "network", "preset", "dataset", "recipe", "inputs", "selection", "execution"]
+Typed = Literal[
+    "method", "network", "preset", "dataset", "recipe", "inputs", "selection", "execution", "pretrained", "weights",
+    "keep_photos",
+]  # fmt: skip
 KINDS: dict[Typed, tuple[type | UnionType, str]] = {
     "method": (str | Method, "a name or a Method"),
     "network": (str | nn.Module | None, "a name or a torch module"),
@@ -42,6 +46,9 @@ KINDS: dict[Typed, tuple[type | UnionType, str]] = {
     "inputs": (Inputs | None, "an Inputs value"),
     "selection": (str | None, "a name"),
     "execution": (Execution | None, "an Execution"),
+    "pretrained": (bool, "True or False"),
+    "weights": (str | Path | None, "the path of a file"),
+    "keep_photos": (bool, "True or False"),
 }
 PROGRESS_VERBS = ("begin", "begin_training", "advance", "end", "say")
 
@@ -52,6 +59,7 @@ class Arguments(TypedDict):
     method: str | Method
     memory: int | None
     memory_per_class: int | None
+    keep_photos: bool
     network: str | nn.Module | None
     preset: str | None
     dataset: str | None
@@ -65,6 +73,8 @@ class Arguments(TypedDict):
     selection: str | None
     execution: Execution | None
     progress: Progress | None
+    pretrained: bool
+    weights: Path | str | None
 
 
 def check_arguments(given: Arguments) -> None:
@@ -92,6 +102,21 @@ def check_arguments(given: Arguments) -> None:
     if given["recipe"] is not None and (given["epochs"] is not None or given["profile"] != "official"):
         raise ClassgrowError("A `recipe` says how long to train: leave out `epochs` and `profile`, or the recipe.")
     rule_of(given["rule"])
+    check_start(given)
+
+
+def check_start(given: Arguments) -> None:
+    """Refuses weights to start from that there cannot be."""
+    network = given["network"]
+    if given["pretrained"] and given["weights"] is not None:
+        raise ClassgrowError("`pretrained` and `weights` contradict each other: give one of them.")
+    if not given["pretrained"]:
+        return
+    if isinstance(network, nn.Module):
+        raise ClassgrowError("A `network` of your own has no `pretrained` weights here: load them into it yourself.")
+    facts = NETWORKS[network or PRETRAINED]
+    if facts.pretrained is None:
+        raise no_pretrained(facts)
 
 
 def rule_of(given: str | Rule | None) -> Rule | None:
@@ -140,6 +165,13 @@ def checked_path(folder: object) -> Path:
 def parameters_of(learner: type[Learner]) -> tuple[str, ...]:
     """The names that `get_params` gives and `set_params` takes."""
     return tuple(name for name in inspect.signature(learner.__init__).parameters if name != "self")
+
+
+def checked_top(top: int) -> int:
+    """How many classes are asked for."""
+    if type(top) is not int or top < 1:
+        raise ClassgrowError(f"`top` = {top!r} does not fit: give a whole number of at least 1.")
+    return top
 
 
 def _count(name: str, value: object) -> int | None:

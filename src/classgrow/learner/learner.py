@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self, cast, overload
@@ -12,13 +13,13 @@ import torch
 from torch import nn
 
 from classgrow.data.images import ImagesLike
-from classgrow.data.intake import Name, first_shape, listed, names_for, sized
+from classgrow.data.intake import Name, common_shape, labelled, listed, sized
 from classgrow.data.labelled import ArrayStore, ClassLabel, LabelledImages
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError, nearest_name
 from classgrow.inputs import Inputs
-from classgrow.learner.answers import Evaluation, forget_class, probabilities
-from classgrow.learner.arguments import Arguments, check_arguments, checked_path, parameters_of
+from classgrow.learner.answers import Answer, Evaluation, forget_class, probabilities
+from classgrow.learner.arguments import Arguments, check_arguments, checked_path, checked_top, parameters_of
 from classgrow.learner.phased import PhaseLearner
 from classgrow.learner.terminal import default_progress
 from classgrow.method import Method
@@ -35,12 +36,15 @@ class Learner(PhaseLearner):
 
     - `method`: a name from the catalogue or a `Method`
     - `memory`: exemplars kept in total, over all classes (2000), or `memory_per_class`
+    - `keep_photos`: False: of exemplars only features are kept, no pixels, by a method that trains nothing
     - `network`: None: the preset's; a name; or a module with an attribute `features`, of which a copy is trained
     - `preset`: "digits", "cifar" or "imagenet": network and recipe; None: the data set's, or by image size
     - `dataset`: the name of a known data set that the images are of: decides their normalisation
     - `rule`: None: the method's own; a name or a `Rule` that answers instead
     - `recipe`: None: the method's own for the preset (`profile`, `epochs` adjust it)
     - `total_classes`: how many classes there will ever be, if known (iCaRL averages over them)
+    - `pretrained`: the network starts from its published weights; without a `network` it is efficientnet-lite2
+    - `weights`: a file the network starts from: a state dict (torchvision's layout or ours), or safetensors
     - `progress`: None: a bar where there is a terminal or a notebook
     """
 
@@ -50,6 +54,7 @@ class Learner(PhaseLearner):
         memory: int | None = None,
         *,
         memory_per_class: int | None = None,
+        keep_photos: bool = True,
         network: str | nn.Module | None = None,
         preset: str | None = None,
         dataset: str | None = None,
@@ -63,6 +68,8 @@ class Learner(PhaseLearner):
         selection: str | None = None,
         execution: Execution | None = None,
         progress: Progress | None = None,
+        pretrained: bool = False,
+        weights: Path | str | None = None,
     ) -> None:
         everything = locals()
         given = cast(Arguments, {name: everything[name] for name in parameters_of(Learner)})
@@ -77,8 +84,8 @@ class Learner(PhaseLearner):
         Images of known classes are learned with the exemplars at hand and compete with them for a place in memory.
         """
         images = listed(images)
-        pixels = sized(images, self.inputs if self._state else self.setup_for(first_shape(images)).inputs)
-        names = names_for(labels, len(pixels))
+        inputs = self.inputs if self._state else self.setup_for(common_shape(images)).inputs
+        pixels, names = labelled(images, labels, inputs)
         integers = self._check_names(names)
         known = self._state.classes if self._state else ()
         place = {name: number for number, name in enumerate(self.classes)}
@@ -106,10 +113,8 @@ class Learner(PhaseLearner):
         classes = self.classes
         if top is None:
             return [classes[number] for number in self.scores(images).argmax(1).tolist()]
-        if type(top) is not int or top < 1:
-            raise ClassgrowError(f"`top` = {top!r} does not fit: give a whole number of at least 1.")
         found = self.predict_proba(images)
-        best = np.argsort(-found, axis=1, kind="stable")[:, :top]
+        best = np.argsort(-found, axis=1, kind="stable")[:, : checked_top(top)]
         return [[(classes[n], float(row[n])) for n in order] for row, order in zip(found, best.tolist(), strict=True)]
 
     def scores(self, images: ImagesLike) -> npt.NDArray[np.float32]:
@@ -118,16 +123,27 @@ class Learner(PhaseLearner):
 
     def predict_proba(self, images: ImagesLike) -> npt.NDArray[np.float64]:
         """Calibrated probabilities (images, classes); columns are in the order of `classes`."""
-        scores, rule = self._scores(self._unlabelled(images)), self.method.rule
-        if rule.name not in self._temperatures:
-            with self.runtime.active():
-                self._temperatures[rule.name] = self._answers().temperature(rule)
-        return probabilities(scores, self._temperatures[rule.name]).numpy()
+        scores = self._scores(self._unlabelled(images))
+        with self.runtime.active():
+            return probabilities(scores, self.estimating.temperature(self.method.rule)).numpy()
+
+    def answer(self, images: ImagesLike, top: int = 5) -> list[Answer]:
+        """For each image the likeliest classes, whether it is of any of them, and the kept photos most like it."""
+        data, rule = self._unlabelled(images), self.method.rule
+        with self.runtime.active():
+            temperature, unknown = self.estimating.temperature(rule), self.estimating.unknown()
+            threshold = math.inf if unknown is None else float(unknown["threshold"])
+            found = self._answers().details(data, rule, unknown)
+            return [
+                answer
+                for details in found
+                for answer in details.answers(self.class_names, temperature, threshold, checked_top(top))
+            ]
 
     def evaluate(self, images: ImagesLike, labels: Iterable[Name]) -> Evaluation:
         """Accuracy on labelled images of known classes."""
-        data = self._unlabelled(images)
-        names = names_for(labels, len(data))
+        pixels, names = labelled(listed(images), labels, self.inputs)
+        data = self._unlabelled(pixels)
         place = {name: number for number, name in enumerate(self.classes)}
         unknown = [name for name in dict.fromkeys(names) if name not in place]
         if unknown:
@@ -159,14 +175,12 @@ class Learner(PhaseLearner):
         if len(classes) == 1:
             raise ClassgrowError(f"{name!r} is the only class: make a new learner instead of forgetting it.")
         forget_class(self.state, self.method.rules, classes.index(name))
-        self._temperatures = {}
         return self
 
     @property
     def classes(self) -> list[Name]:
         """Names of the classes learned, in the order they were learned."""
-        names = [label.name for label in self._state.classes] if self._state else []
-        return [int(name) for name in names] if self.integer_names else list(names)
+        return self.class_names
 
     @property
     def classes_(self) -> npt.NDArray[np.str_] | npt.NDArray[np.int64]:

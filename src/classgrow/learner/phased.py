@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypedDict
 
 import torch
 from torch import Tensor, nn
 
-from classgrow.checkpoint import CheckpointFile
+from classgrow.checkpoint import Checkpoint
 from classgrow.data.catalogue import DATASETS
+from classgrow.data.intake import Name
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.runtime import Execution, Runtime
 from classgrow.errors import ClassgrowError
@@ -16,14 +18,16 @@ from classgrow.inputs import Inputs, Shape
 from classgrow.json_values import JsonDict
 from classgrow.learner.answers import Answers
 from classgrow.learner.arguments import Arguments, own_backbone, rule_of
+from classgrow.learner.estimates import Estimating
 from classgrow.learner.fitting import fit_rules
 from classgrow.learner.phases import PhaseRun, Saved, begin_phase, save_point, saved_phase
 from classgrow.learner.plausible import check_answers
 from classgrow.memory import Budget, Memory
 from classgrow.method import Method
 from classgrow.methods import build_method
-from classgrow.networks.catalogue import build_backbone
+from classgrow.networks.catalogue import NETWORKS, build_backbone
 from classgrow.networks.network import Network, channels_last, feature_count
+from classgrow.networks.pretrained import load_pretrained, load_weights
 from classgrow.parts.selection import SELECTIONS
 from classgrow.progress import Progress
 from classgrow.recipes import Recipe
@@ -45,10 +49,12 @@ class Settings(TypedDict):
     rule: str
     memory: int | None
     memory_per_class: int | None
+    keep_photos: bool
     selection: str | None
     total_classes: int | None
     seed: int
     integer_names: bool
+    started_from: str
     recipe: Recipe
     inputs: Inputs
 
@@ -63,11 +69,13 @@ class PhaseLearner:
         self.runtime = Runtime(execution)
         self.progress = progress
         self.integer_names = False
+        self.started_from = ""
+        """The published weights or the file that the network started from; empty: from chance."""
         self._state: State | None = None
         self._setup: TrainingSetup | None = None
-        self._temperatures: dict[str, float] = {}
         self.method = self._method_for(None)
         self.method.check_rules()
+        self._check_photos()
 
     # --- what it has settled ---------------------------------------------------------------------------------------
 
@@ -105,17 +113,19 @@ class PhaseLearner:
             "rule": self.method.rule.name,
             "memory": self.state.memory.budget.total,
             "memory_per_class": given["memory_per_class"],
+            "keep_photos": given["keep_photos"],
             "selection": given["selection"],
             "total_classes": self.total_classes,
             "seed": self.seed,
             "integer_names": self.integer_names,
+            "started_from": self.started_from,
             "recipe": self.recipe,
             "inputs": self.inputs,
         }
 
     # --- one phase -------------------------------------------------------------------------------------------------
 
-    def learn_phase(self, data: LabelledImages, checkpoint: CheckpointFile | None = None) -> PhaseLog:
+    def learn_phase(self, data: LabelledImages, checkpoint: Checkpoint | None = None) -> PhaseLog:
         """Run the method's steps on labelled images (labels: positions in learning order).
 
         If anything goes wrong, what was known before stays known.
@@ -132,10 +142,9 @@ class PhaseLearner:
             if not settled:
                 self._reset()  # nothing is known: the next images may be of another size
             raise
-        self._temperatures = {}
         return log
 
-    def resume_phase(self, data: LabelledImages, checkpoint: CheckpointFile | None, saved: Saved) -> PhaseLog:
+    def resume_phase(self, data: LabelledImages, checkpoint: Checkpoint | None, saved: Saved) -> PhaseLog:
         """Go on where a checkpoint of this phase was made."""
         self.restore(data.shape, *saved)
         plain = saved_phase(saved[1])
@@ -144,14 +153,29 @@ class PhaseLearner:
 
     def restore(self, shape: Shape, tensors: dict[str, Tensor], plain: JsonDict) -> None:
         """Take over the state in a checkpoint."""
-        self.prepare(shape).unpack(tensors, saved_phase(plain)["state"])
-        self._temperatures = {}
+        self.prepare(shape, from_weights=False).unpack(tensors, saved_phase(plain)["state"])
+
+    def use_recipe(self, recipe: Recipe) -> None:
+        """Train by another recipe from the next phase on."""
+        self._setup = replace(self.setup, recipe=recipe)
 
     def refit_rules(self) -> None:
         """Fit the rules to the exemplars again, under the network as it is."""
+        if self.state.memory.images is not None:
+            self.state.memory.features = None
         with self.runtime.active():
             fit_rules(self.state, self.method.rules, self.inputs, self.runtime)
-        self._temperatures = {}
+
+    @property
+    def class_names(self) -> list[Name]:
+        """Names of the classes learned, in the order they were learned."""
+        names = [label.name for label in self._state.classes] if self._state else []
+        return [int(name) for name in names] if self.integer_names else list(names)
+
+    @property
+    def estimating(self) -> Estimating:
+        """What the learner can be asked about itself."""
+        return Estimating(self.state, self.inputs, self.runtime)
 
     def predictions(self, data: LabelledImages) -> dict[str, Tensor]:
         """Predicted positions by every rule of the method that could be fitted."""
@@ -167,8 +191,11 @@ class PhaseLearner:
         with self.runtime.active():
             check_answers(self._answers())
 
-    def prepare(self, shape: Shape) -> State:
-        """Choose network, recipe and memory for images of this shape, once."""
+    def prepare(self, shape: Shape, from_weights: bool = True) -> State:
+        """Choose network, recipe and memory for images of this shape, once.
+
+        Without `from_weights` the weights to start from are not read: others are about to take their place.
+        """
         if self._state is not None:
             return self._state
         given = self._given
@@ -178,11 +205,15 @@ class PhaseLearner:
             backbone = (
                 own_backbone(given["network"], self.inputs)
                 if isinstance(given["network"], nn.Module)
-                else build_backbone(self.setup.network, shape[2], self.method.last_relu)
+                else build_backbone(self.setup.network, self.inputs.channels, self.method.last_relu)
             )
             network = Network(backbone, self.method.head.build(feature_count(backbone)))
+        if from_weights:
+            self._start(backbone)
         network = channels_last(network.to(self.runtime.device))
-        self._state = State(network, Memory(self._budget()), frozen_copy(network), self.total_classes)
+        self._state = State(
+            network, Memory(self._budget(), given["keep_photos"]), frozen_copy(network), self.total_classes
+        )
         self._state.fitted_to = digest(network.backbone)
         return self._state
 
@@ -198,6 +229,8 @@ class PhaseLearner:
             epochs=given["epochs"],
             recipe=given["recipe"],
             inputs=given["inputs"],
+            pretrained=given["pretrained"],
+            weights=given["weights"] is not None,
         )
         data = DATASETS[given["dataset"]] if given["dataset"] is not None else None
         return resolve_training(asked, data, shape, _name(given["method"]) or "", self.method.recipe)
@@ -216,6 +249,13 @@ class PhaseLearner:
         method = method if rule is None else method.with_rule(rule)
         return method if selection is None else method.with_selection(SELECTIONS[selection])
 
+    def _start(self, backbone: nn.Module) -> None:
+        """Give the backbone the weights it is to start from, if any."""
+        if self._given["pretrained"]:
+            self.started_from = load_pretrained(backbone, NETWORKS[self.setup.network])
+        elif self._given["weights"] is not None:
+            self.started_from = load_weights(backbone, self._given["weights"])
+
     def _budget(self) -> Budget:
         if self.method.unlimited_memory:
             return Budget(unlimited=True)
@@ -223,10 +263,19 @@ class PhaseLearner:
             return Budget(per_class=self._given["memory_per_class"])
         return Budget(total=self._given["memory"] or MEMORY)
 
+    def _check_photos(self) -> None:
+        """Refuses to train without photos what trains on those it kept."""
+        keeps = self.method.keeps_memory or self.method.unlimited_memory
+        if not self._given["keep_photos"] and keeps and self.method.objectives:
+            raise ClassgrowError(
+                f"{self.method.name} trains on kept photos: leave out `keep_photos`, or choose a `method` that trains "
+                "nothing (frozen)."
+            )
+
     def _reset(self) -> None:
         self._state, self._setup = None, None
 
-    def _phase_run(self, data: LabelledImages, log: PhaseLog, checkpoint: CheckpointFile | None) -> PhaseRun:
+    def _phase_run(self, data: LabelledImages, log: PhaseLog, checkpoint: Checkpoint | None) -> PhaseRun:
         state = self.state
         shared = Phase(data, self.recipe, self.inputs, self.runtime, self.seed, state.phase, self.progress, log)
         return PhaseRun(state, self.method, shared, checkpoint)

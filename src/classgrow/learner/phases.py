@@ -8,7 +8,7 @@ from typing import TypedDict, cast
 
 import torch
 
-from classgrow.checkpoint import CheckpointFile
+from classgrow.checkpoint import Checkpoint
 from classgrow.data.labelled import LabelledImages
 from classgrow.errors import ClassgrowError
 from classgrow.json_values import JsonDict
@@ -63,7 +63,7 @@ def begin_phase(state: State, method: Method, data: LabelledImages) -> None:
     seen = old + len(arriving)
     if method.keeps_memory:
         state.memory.budget.quota(seen)
-    state.teacher = None
+    state.teacher, state.estimated = None, {}
     if old:
         state.snapshot_teacher()
     state.classes, state.sizes = data.classes[:seen], (*state.sizes, len(arriving))
@@ -76,7 +76,7 @@ class PhaseRun:
     state: State
     method: Method
     phase: Phase
-    checkpoint: CheckpointFile | None = None
+    checkpoint: Checkpoint | None = None
 
     def go(self, start: int = 0, point: SavePoint | None = None) -> PhaseLog:
         """Run the steps from `start` on; the first of them goes on from `point` if there is one."""
@@ -87,6 +87,7 @@ class PhaseRun:
                 resume=point if number == start else None,
                 save=partial(self._save_if_due, number),
                 fresh=None,
+                measured=None,
             )
             self.method.steps[number].run(self.state, own)
             if number + 1 == len(self.method.steps):
@@ -97,7 +98,7 @@ class PhaseRun:
 
     def _fit_rules(self, last: Phase) -> None:
         rules = self.method.rules
-        fit_rules(self.state, rules, last.inputs, last.runtime, last.data, last.fresh)
+        fit_rules(self.state, rules, last.inputs, last.runtime, last.data, last.fresh, last.measured)
         if self.method.rule.name not in self.state.fitted:
             raise ClassgrowError(
                 f"The rule {self.method.rule.name!r} found nothing to be fitted from: choose another `rule`, or a "

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
 
 from classgrow.data.labelled import ArrayStore, LabelledImages
 from classgrow.inputs import Inputs, kept_side
+from classgrow.json_values import JsonDict
 from classgrow.learner.answers import Answers
+from classgrow.learner.phases import saved_phase
 from classgrow.memory import Budget
+from classgrow.networks.network import feature_count
 from classgrow.recipes import Recipe
 from classgrow.state import State, Tensors, within
+
+if TYPE_CHECKING:
+    from classgrow.learner.phased import PhaseLearner
 
 Plain = Mapping[str, object]
 MOST_CLASSES = 10**6
@@ -21,6 +28,43 @@ MOST_CLASSES = 10**6
 
 class ImplausibleError(ValueError):
     """What does not fit, in a few words."""
+
+
+class Described(Protocol):
+    """What a bundle's settings say of the learner in it."""
+
+    @property
+    def classes(self) -> list[str]: ...
+
+    @property
+    def integer_names(self) -> bool: ...
+
+    @property
+    def total_classes(self) -> int | None: ...
+
+    @property
+    def recipe(self) -> Recipe: ...
+
+    @property
+    def inputs(self) -> Inputs: ...
+
+
+def take_over(learner: PhaseLearner, described: Described, tensors: Tensors, plain: JsonDict) -> None:
+    """The learner takes the saved state over, if it is one that a learner with these settings can have."""
+    side = kept_side(described.inputs)
+    shape = (side, side, described.inputs.channels)
+    check_recipe(described.recipe)
+    state = learner.prepare(shape, from_weights=False)
+    saved = saved_phase(plain)["state"]
+    if [str(name) for _, name in saved["classes"]] != described.classes:
+        raise ImplausibleError("its two files name other classes")
+    if saved["total_classes"] != described.total_classes:
+        raise ImplausibleError("its two files say otherwise how many classes there will be")
+    if described.integer_names and not all(name == str(int(name)) for name in described.classes):
+        raise ImplausibleError("not all names of its classes are whole numbers")
+    check_saved(state, tensors, saved, described.inputs)
+    learner.restore(shape, tensors, plain)
+    learner.check_answers()
 
 
 def check_saved(state: State, tensors: Tensors, plain: Plain, inputs: Inputs) -> None:
@@ -32,7 +76,8 @@ def check_saved(state: State, tensors: Tensors, plain: Plain, inputs: Inputs) ->
             raise ImplausibleError(f"{name} holds what is no number")
     _check_backbone(state, within(tensors, "network.backbone."))
     _check_head(state, within(tensors, "network.head."), plain, len(names))
-    _check_memory(state.memory.budget, within(tensors, "memory."), inputs, len(names))
+    width = feature_count(state.network.backbone)
+    _check_memory(state.memory.budget, within(tensors, "memory."), inputs, len(names), width)
     _check_positions("withheld", tensors["withheld"], 2**40)
     _check_names_of(tensors, plain)
 
@@ -133,18 +178,18 @@ def _check_head(state: State, found: Tensors, plain: Plain, classes: int) -> Non
             raise ImplausibleError(f"its head has {len(found['bias'])} biases for {rows} rows")
 
 
-def _check_memory(budget: Budget, found: Tensors, inputs: Inputs, classes: int) -> None:
+def _check_memory(budget: Budget, found: Tensors, inputs: Inputs, classes: int, width: int) -> None:
     labels, ranks, roles = (found[name] for name in ("labels", "ranks", "roles"))
     for name, values, end in (("labels", labels, classes), ("ranks", ranks, 2**40), ("roles", roles, 2)):
         _check_positions(f"memory.{name}", values, end)
         if len(values) != len(labels):
             raise ImplausibleError("the entries of its memory are not of one length")
-    images, side = found.get("images"), kept_side(inputs)
-    if images is None:
-        if len(labels):
-            raise ImplausibleError("its memory has no images")
-        return
-    if images.dtype != torch.uint8 or tuple(images.shape) != (len(labels), side, side, inputs.channels):
+    images, features, side = found.get("images"), found.get("features"), kept_side(inputs)
+    if features is not None and (features.dtype != torch.float32 or features.shape != (len(labels), width)):
+        raise ImplausibleError("the features in its memory are of another shape or type")
+    if images is not None and (
+        images.dtype != torch.uint8 or tuple(images.shape) != (len(labels), side, side, inputs.channels)
+    ):
         raise ImplausibleError("the images in its memory are of another shape or type")
     if budget.total is not None and len(labels) > budget.total:
         raise ImplausibleError(f"its memory holds {len(labels)} of {budget.total} images")
@@ -169,7 +214,8 @@ def _check_names_of(tensors: Tensors, plain: Plain) -> None:
 
 def _known_names(plain: Plain) -> Iterator[str]:
     yield from ("withheld", "network.backbone.", "network.head.")
-    yield from (f"memory.{name}" for name in ("labels", "ranks", "roles", "images"))
+    yield from (f"memory.{name}" for name in ("labels", "ranks", "roles", "images", "features"))
+    yield "estimated."
     rules = plain.get("rules")
     if isinstance(rules, list):
         yield from (f"fitted.{rule}." for rule in rules)

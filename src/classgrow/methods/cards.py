@@ -26,11 +26,20 @@ def card(method: Method) -> str:
         f"## Head\n\n{sentence(method.head)} `{method.head}`",
         "## Steps of a phase\n\n" + "\n".join(f"{place}. {step}" for place, step in enumerate(method.steps, 1)),
         f"## Rule\n\n{sentence(method.rule)} `{method.rule.formula}`",
-        f"## Recipe\n\n{recipe_table(method)}\n\nSGD with momentum {momentum(method)}. `60 × 0.1 (40, 50 → × 0.1)` "
-        "reads: 60 epochs, learning rate 0.1, multiplied by 0.1 after 40 and after 50 of them.",
+        f"## Recipe\n\n{training(method)}",
         "## Where we depart, and why\n\n" + departures(method),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def training(method: Method) -> str:
+    """Its recipes, and how to read them."""
+    if not method.objectives:
+        return "Nothing is trained, so there is none."
+    return (
+        f"{recipe_table(method)}\n\nSGD with momentum {momentum(method)}. `60 × 0.1 (40, 50 → × 0.1)` "
+        "reads: 60 epochs, learning rate 0.1, multiplied by 0.1 after 40 and after 50 of them."
+    )
 
 
 def source_line(method: Method) -> str:
@@ -50,6 +59,8 @@ def objective(method: Method) -> str:
         if method.name in METHODS and (options := method_options(method.name, name)):
             others.setdefault(METHODS[method.name](**options).formula, []).append(preset.title)
     others.pop(method.formula, None)
+    if not method.objectives:
+        return "None: nothing is trained."
     lines = [f"    {method.formula}", *(f"On {' and '.join(data)}:\n\n    {text}" for text, data in others.items())]
     notation = (
         "Notation: a logits, y labels, f features, w embeddings of classes, d squared distance between unit f and "
@@ -96,7 +107,7 @@ def numbers(recipe: Recipe) -> tuple[str, ...]:
     return (
         schedule_text(recipe.first),
         schedule_text(recipe.later),
-        schedule_text(recipe.fine_tune),
+        schedule_text(recipe.fine_tune) + least_updates(recipe),
         f"{recipe.batch_size}{dropped}",
         f"{recipe.weight_decay:g}{spared}",
     )
@@ -110,6 +121,10 @@ def schedule_text(schedule: Schedule | None) -> str:
         return f"{schedule.epochs} × {schedule.lr:g} ({schedule.shape})"
     drops = ", ".join(str(drop) for drop in schedule.drops)
     return f"{schedule.epochs} × {schedule.lr:g} ({drops} → × {schedule.factor:g})"
+
+
+def least_updates(recipe: Recipe) -> str:
+    return f", at least {recipe.fine_tune_updates} updates" if recipe.fine_tune_updates else ""
 
 
 def momentum(method: Method) -> str:

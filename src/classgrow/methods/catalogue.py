@@ -14,6 +14,7 @@ from classgrow.methods.ablations import ABLATIONS
 from classgrow.methods.bic import bic
 from classgrow.methods.eeil import eeil
 from classgrow.methods.fgp import fgp
+from classgrow.methods.frozen import frozen
 from classgrow.methods.icarl import icarl
 from classgrow.methods.installed import from_package
 from classgrow.methods.lucir import lucir
@@ -36,6 +37,7 @@ METHODS: dict[str, Factory] = {
     "replay": replay,
     "lwf": lwf,
     "joint": joint,
+    "frozen": frozen,
     **ABLATIONS,
 }
 

@@ -22,8 +22,13 @@ NETWORKS = Catalogue(
         "small": "classgrow.networks.small:SMALL",
         "resnet32": "classgrow.networks.resnet_cifar:RESNET32",
         "resnet18": "classgrow.networks.resnet_imagenet:RESNET18",
+        "efficientnet-lite0": "classgrow.networks.efficientnet_lite:LITE0",
+        "efficientnet-lite1": "classgrow.networks.efficientnet_lite:LITE1",
+        "efficientnet-lite2": "classgrow.networks.efficientnet_lite:LITE2",
     },
 )
+PRETRAINED = "efficientnet-lite2"
+"""The network of a learner that is to start pretrained, unless another is asked for."""
 
 
 def build_backbone(name: str, channels: int, last_relu: bool) -> nn.Module:

@@ -21,6 +21,7 @@ class LinearDiscriminant(Rule):
     While features stand still, the sums of every image ever seen are kept and added to; once they have moved, the
     exemplars are measured again. The sums are n_k, Σ x and Σ x xᵀ of each class; the last is kept as rows r_k with
     r_kᵀ r_k = Σ x xᵀ, at most d of them, so that few images take little room and one class can be taken out again.
+    Rows take four bytes a number where that loses nothing.
     """
 
     name: ClassVar[str] = "discriminant"
@@ -49,7 +50,7 @@ class LinearDiscriminant(Rule):
             {
                 "count": without_row(fitted["count"], position),
                 "total": without_row(fitted["total"], position),
-                "rows": fitted["rows"][others],
+                "rows": fitted["rows"][others].double(),
                 "owner": owner[others] - (owner[others] > position).long(),
             }
         )
@@ -73,7 +74,7 @@ def added(one: Tensors, other: Tensors) -> Tensors:
         {
             "count": functional.pad(one["count"], (0, more)) + other["count"],
             "total": functional.pad(one["total"], (0, 0, 0, more)) + other["total"],
-            "rows": torch.cat((one["rows"], other["rows"]))[in_order],
+            "rows": torch.cat((one["rows"].double(), other["rows"].double()))[in_order],
             "owner": owner[in_order],
         }
     )
@@ -97,8 +98,14 @@ def solved(sums: Tensors) -> Tensors:
     means = total / count[:, None]
     scatter = rows.T @ rows - means.T @ total
     weight = torch.linalg.solve(shrunk(scatter / count.sum(), float(count.sum())), means.T).T.contiguous()
-    names = ("count", "total", "rows", "owner")
-    return {**{name: sums[name] for name in names}, "weight": weight, "bias": -(means * weight).sum(1) / 2}
+    kept = {name: sums[name] for name in ("count", "total", "owner")}
+    return {**kept, "rows": narrowed(rows), "weight": weight, "bias": -(means * weight).sum(1) / 2}
+
+
+def narrowed(rows: Tensor) -> Tensor:
+    """The same numbers in single precision, where they all fit into it."""
+    short = rows.float()
+    return short if torch.equal(short.double(), rows) else rows
 
 
 def shrunk(covariance: Tensor, images: float) -> Tensor:

@@ -17,6 +17,7 @@ RULES: dict[str, str] = {
     "raw_nearest": "classgrow.parts.rules:NearestRawMean",
     "head": "classgrow.parts.rules:LargestLogit",
     "discriminant": "classgrow.parts.discriminant:LinearDiscriminant",
+    "ridge": "classgrow.parts.ridge:RandomRidge",
 }
 
 

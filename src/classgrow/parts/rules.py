@@ -92,8 +92,11 @@ class LargestLogit(Rule):
 class NearestClassMean(Rule):
     """The class whose mean of exemplars is nearest (iCaRL, FGP).
 
-    mu_c = ½ (mean of f̄ over exemplars + mean of f̄ over mirrored exemplars), then unit length.
+    mu_c = ½ (mean of f̄ over exemplars + mean of f̄ over mirrored exemplars), then unit length. Without `mirrored` the
+    exemplars are taken as they are, which spares a second pass over all of them.
     """
+
+    mirrored: bool = True
 
     name: ClassVar[str] = "nearest"
     title: ClassVar[str] = "nearest class mean"
@@ -103,7 +106,7 @@ class NearestClassMean(Rule):
         return keeps_memory
 
     def fit(self, seen: Seen) -> Tensors | None:
-        return None if seen.exemplars is None else {"means": unit_means(seen.exemplars, seen.classes)}
+        return None if seen.exemplars is None else {"means": unit_means(seen.exemplars, seen.classes, self.mirrored)}
 
     def scores(self, outputs: Outputs, fitted: Tensors) -> Tensor:
         return -squared_distances_to(outputs.features, fitted["means"].to(outputs.features))
@@ -122,15 +125,16 @@ class NearestRawMean(NearestClassMean):
         return None if seen.exemplars is None else {"means": raw_means(seen.exemplars, seen.classes)}
 
 
-def views_of(sample: Sample) -> list[Tensor]:
-    """Features of the images, and of their mirror images where those mean the same."""
-    plain, mirrored = sample.features, sample.mirrored
-    return [plain] if mirrored is None else [plain, mirrored]
+def views_of(sample: Sample, mirrored: bool = True) -> list[Tensor]:
+    """Features of the images, and of their mirror images where those mean the same and are asked for."""
+    plain, other = sample.features, sample.mirrored if mirrored else None
+    return [plain] if other is None else [plain, other]
 
 
-def unit_means(sample: Sample, classes: int) -> Tensor:
+def unit_means(sample: Sample, classes: int, mirrored: bool = True) -> Tensor:
     """The mean direction of each class, (classes, d)."""
-    per_view = [per_class_mean(functional.normalize(view), sample.labels, classes) for view in views_of(sample)]
+    views = views_of(sample, mirrored)
+    per_view = [per_class_mean(functional.normalize(view), sample.labels, classes) for view in views]
     return functional.normalize(torch.stack(per_view).sum(0))
 
 

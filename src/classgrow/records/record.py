@@ -111,6 +111,19 @@ class Execution(_Part):
     precision: Literal["float32", "bfloat16"] = "float32"
 
 
+class FirstPhase(_Part):
+    """Where a run took its trained first phase from: the `run` that trained it, the `code` it ran and when it was done.
+
+    `identity` names all that decides the numbers of that training; both runs have it in common. The phase's seconds of
+    training are those of that run.
+    """
+
+    identity: Word
+    run: Word
+    code: Code
+    finished: Text
+
+
 class Versions(_Part):
     """Versions of what the numbers depend on."""
 
@@ -144,6 +157,7 @@ class Record(_Part):
 
     `spec` is what was asked for; where this version does not know one of its settings it is None, and `unread_spec`
     keeps it as JSON text. `resolved` is what that came to, and `own` what the method has unless asked otherwise.
+    `first_phase` says where the training of phase 1 comes from, if not from this run.
     `headline` names the rule that answers. `confusion` (row = true class, column = prediction) is by that rule after
     the last recorded phase. `phase_sizes` plans the whole scenario, `phases_planned` how far this run goes.
     """
@@ -169,6 +183,7 @@ class Record(_Part):
     retries: list[Retry] = []
     phases_planned: Whole
     execution: Execution
+    first_phase: FirstPhase | None = None
     versions: Versions
     hardware: Hardware
     started: Text

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from classgrow.data.facts import DatasetFacts
 from classgrow.errors import ClassgrowError
 from classgrow.inputs import Inputs, Shape, checked_shape, inputs_for
-from classgrow.networks.catalogue import NETWORKS
+from classgrow.networks.catalogue import NETWORKS, PRETRAINED
 from classgrow.presets import PRESETS, PresetName, checked_preset, preset_for
 from classgrow.recipes import Profile, Recipe, method_options, recipe_for
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Asked:
     """What a user may say about training; None: as the preset, the data set and the method have it.
 
-    A whole `recipe` or whole `inputs` replace what would be chosen.
+    A whole `recipe` or whole `inputs` replace what would be chosen. `pretrained`: the network starts from the weights
+    that are published for it, and sees images as they were trained on. `weights`: it starts from a file.
     """
 
     preset: str | None = None
@@ -35,6 +36,8 @@ class Asked:
     options: Mapping[str, float] = field(default_factory=dict)
     recipe: Recipe | None = None
     inputs: Inputs | None = None
+    pretrained: bool = False
+    weights: bool = False
 
     @classmethod
     def by(cls, spec: Spec) -> Asked:
@@ -71,23 +74,48 @@ def resolve_training(
     `data` is None for images of which nothing else is known. `own_options`: the method's numbers unless given.
     """
     shape = checked_shape(shape)
-    preset = preset_of(asked, data, shape)
     if asked.network is not None and asked.network not in NETWORKS:
         NETWORKS[asked.network]  # says what is known
+    preset = preset_of(asked, data, shape)
+    own = pretrained_inputs(asked)
     return TrainingSetup(
         preset=preset,
-        network=asked.network or PRESETS[preset].network,
+        network=asked.network or (PRETRAINED if asked.pretrained else PRESETS[preset].network),
         recipe=_recipe(asked, recipe_name, preset),
-        inputs=asked.inputs or inputs_of(data, shape, preset),
+        inputs=asked.inputs or own or inputs_of(data, shape, preset),
         options=_options(asked.options, method, preset, own_options or {}),
     )
 
 
 def preset_of(asked: Asked, data: DatasetFacts | None, shape: Shape) -> PresetName:
-    """The preset that was asked for, else the data set's, else that of the images' size."""
+    """The preset that was asked for, else the data set's, else that of the images' size.
+
+    For a network that does not start from chance it is the one it was trained under: "imagenet", or the one it is the
+    network of.
+    """
     if asked.preset is not None:
         return checked_preset(asked.preset)
+    if pretrained_inputs(asked) is not None:
+        return "imagenet"
+    if asked.weights:
+        for name, preset in PRESETS.items():
+            if preset.network == asked.network:
+                return name
     return (data and data.preset) or preset_for(min(shape[:2]))
+
+
+def pretrained_inputs(asked: Asked) -> Inputs | None:
+    """How images entered the network when its published weights were made; None: it starts from chance, or from a
+    file for a network without such weights.
+
+    The images are kept at that size: training sees random parts of them, resized, and tests the whole.
+    """
+    if not asked.pretrained and not (asked.weights and asked.network):
+        return None
+    facts = NETWORKS[asked.network or PRETRAINED].pretrained
+    if facts is None:
+        return None
+    return Inputs(facts.size, 3, (facts.mean,) * 3, (facts.std,) * 3, 0, True, 0.0, "resized")
 
 
 def inputs_of(data: DatasetFacts | None, shape: Shape, preset: PresetName | None = None) -> Inputs:

@@ -2,7 +2,8 @@
 
 from classgrow.steps.balance import a_balanced_set
 from classgrow.steps.correct_bias import CorrectBias
-from classgrow.steps.declared import Declares, PhasePlan, declared
+from classgrow.steps.declared import Declares, PhasePlan, declared, in_first_phase
+from classgrow.steps.fine_tune import FineTune
 from classgrow.steps.grow import Grow, imprinted
 from classgrow.steps.hold_out import HoldOut
 from classgrow.steps.optimise_exemplars import OptimiseExemplars
@@ -14,6 +15,7 @@ from classgrow.steps.train import Train
 __all__ = [
     "CorrectBias",
     "Declares",
+    "FineTune",
     "Grow",
     "HoldOut",
     "OptimiseExemplars",
@@ -28,4 +30,5 @@ __all__ = [
     "a_balanced_set",
     "declared",
     "imprinted",
+    "in_first_phase",
 ]

@@ -66,6 +66,7 @@ class OptimiseExemplars:
             pixels = memory.images[tuned]
             centre(pixels, phase.inputs).copy_(self.optimise(state, phase, tuned, validation, number))
             memory.images[tuned] = pixels
+        memory.features = None  # they were those of the images as they were chosen
         phase.progress.end()
         phase.log.remember_seconds += time.perf_counter() - started
 

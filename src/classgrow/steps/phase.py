@@ -49,7 +49,8 @@ class Phase:
 
     Every step gets one of its own. `step` is its position in the method; `resume` holds where it stopped, if it did;
     `save` makes a checkpoint; `log` is the phase's. A step that has just chosen exemplars leaves their features in
-    `fresh`, in the order of the memory, so that they are not computed again.
+    `fresh`, in the order of the memory, so that they are not computed again; `measured` are those of all images of the
+    phase under a backbone that stands still (`steps.measure`).
     """
 
     data: LabelledImages
@@ -64,6 +65,7 @@ class Phase:
     step: int = 0
     resume: SavePoint | None = None
     fresh: Tensor | None = None
+    measured: Tensor | None = None
 
     @property
     def place(self) -> tuple[str | int, ...]:

@@ -1,0 +1,1 @@
+"""Photos of your own: folders in, a model that learns, answers, says "unknown" and forgets."""
