@@ -19,7 +19,8 @@ from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError
 from classgrow.experiments import run as running
 from classgrow.experiments.outline import outline
-from classgrow.experiments.run import CHECKPOINT_FILE, CHECKPOINTS, Outcome, prepare, run_spec
+from classgrow.experiments.run import CHECKPOINT_FILE, Outcome, prepare, run_spec
+from classgrow.experiments.run_folder import CHECKPOINTS
 from classgrow.progress import Silent
 from classgrow.records.record import RECORD_FILE, read_record, without_times, write_record
 from classgrow.records.summary import summary

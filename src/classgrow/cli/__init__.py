@@ -86,7 +86,9 @@ def main() -> None:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except ClassgrowError as error:
         if not isinstance(error, ReportedElsewhereError):
-            print(f"Error: {error}", file=sys.stderr)
+            from classgrow.records.words import printable
+
+            print(f"Error: {printable(str(error))}", file=sys.stderr)
         code = error.exit_code
     except OSError as error:
         if error.errno not in OF_THE_SYSTEM:

@@ -139,12 +139,10 @@ def run_spec(
         if group.is_first:
             ready(run, record)
         first = held.enter_context(first_phase_of(run, record, reporter)) if share_first_phase else None
-
-        def attempt(record: Record) -> tuple[Learner, Record]:
-            shared = None if record.retries else first  # a phase that was trained at half the rate is nobody else's
-            return carry_out(run, record, group, reporter, after_phase, shared, again)
-
-        learner, record = retrying(attempt, run.folder / RECORD_FILE, record, on_divergence, group, reporter)
+        learner, record = retrying(
+            lambda now: carry_out(run, now, group, reporter, after_phase, first, again),
+            *(run.folder / RECORD_FILE, record, on_divergence, group, reporter),
+        )
         if after_run is not None and group.is_first:
             after_run(learner, record)
         group.finish()
@@ -207,6 +205,7 @@ def carry_out(
     again: bool = False,
 ) -> tuple[Learner, Record]:
     """The phases that are left, each recorded as soon as it ends; the learner at the end."""
+    first = None if record.retries else first  # a phase that was trained at half the rate is nobody else's
     learner = make_learner(run, record, progress)
     dataset = resident(run.dataset, learner.runtime.device)
     file = checkpoint_of(run, progress)
