@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -66,6 +68,19 @@ def is_one_of_several() -> bool:
         return False
 
 
+OF_THE_SYSTEM = {getattr(errno, name) for name in (
+    "ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "EIO", "EPIPE", "ELOOP", "ENAMETOOLONG", "EMFILE", "ENFILE",
+    "ENOTDIR", "EISDIR",
+) if hasattr(errno, name)}  # fmt: skip
+"""What the system says that its user can change: a full disk, a missing right, a link to itself."""
+
+
+def sentence_of(error: OSError) -> str:
+    """What the system says, with the way out."""
+    place = f" at {error.filename}" if error.filename else ""
+    return f"The system says {error.strerror}{place}: free some space or choose another place, and try again."
+
+
 def main() -> None:
     """The console script. What a user can fix is one sentence and exit code 2; anything else keeps its traceback."""
     try:
@@ -75,8 +90,16 @@ def main() -> None:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except ClassgrowError as error:
         if not isinstance(error, ReportedElsewhereError):
-            print(f"Error: {error}", file=sys.stderr)
+            from classgrow.records.words import printable
+
+            print(f"Error: {printable(str(error))}", file=sys.stderr)
         code = error.exit_code
+    except OSError as error:
+        if error.errno not in OF_THE_SYSTEM:
+            raise
+        with suppress(OSError):
+            print(f"Error: {sentence_of(error)}", file=sys.stderr)
+        code = 2
     if is_one_of_several():
         # While Python clears up, a thread of the network library may wake up and abort the process, or go on waiting
         # for a process that is lost.

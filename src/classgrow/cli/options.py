@@ -71,6 +71,10 @@ Again = Annotated[
 Processes = Annotated[
     int | None, typer.Option(min=1, help="Processes that share every batch, on this machine; default 1.")
 ]
+OnDivergenceWord = Annotated[
+    str,
+    typer.Option(help="Where a loss stops being a number: stop, or retry from the last checkpoint at half the rate."),
+]
 ShareFirstPhase = Annotated[
     bool,
     typer.Option(

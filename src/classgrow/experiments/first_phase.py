@@ -9,19 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import torch
 
 from classgrow import checkpoint
-from classgrow.checkpoint import CheckpointFile
+from classgrow.checkpoint import Checkpoint, CheckpointFile
 from classgrow.data.catalogue import DATASETS
 from classgrow.data.labelled import LabelledImages
+from classgrow.engine.group import Group
 from classgrow.engine.probe import processor
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.plan import method_of, network_of
@@ -37,7 +38,7 @@ from classgrow.parts.rules import LargestLogit
 from classgrow.progress import Progress
 from classgrow.records import record as records
 from classgrow.records.environment import code
-from classgrow.records.record import Record
+from classgrow.records.record import RECORD_FILE, Record, write_record
 from classgrow.specs.spec import ResolvedSpec
 from classgrow.specs.typed import as_json
 from classgrow.state import Tensors
@@ -168,6 +169,52 @@ def first_phase_of(run: Run, record: Record, progress: Progress) -> Iterator[Fir
 def origin_of(saved: Saved | None) -> records.FirstPhase | None:
     """Where a state that was taken over comes from."""
     return None if saved is None else records.FirstPhase.model_validate(saved[1]["origin"])
+
+
+def checkpoint_for(file: CheckpointFile, first: FirstPhase | None) -> Checkpoint:
+    """The run's checkpoint, which keeps a first phase for others where that is wanted."""
+    return file if first is None else SharingCheckpoint(file, first)
+
+
+def begin_first_phase(
+    run: Run,
+    record: Record,
+    saved: Saved | None,
+    first: FirstPhase | None,
+    group: Group,
+    progress: Progress,
+    again: bool,
+) -> tuple[Saved | None, Record]:
+    """Where phase 1 goes on from, its own checkpoint or another run's training, and the record that says which."""
+    found, own = None, saved is not None
+    if first is not None and again:
+        group.decided(first.claim)
+    elif first is not None and (saved is None or first.is_begun_in(saved)):
+        found = agreed_checkpoint(partial(first.taken_over, wait=not own and group.count == 1), group)
+    if own and found is None:
+        return saved, record
+    origin = origin_of(found)
+    if origin is not None:
+        progress.say(f"The first phase is taken over from the run {origin.run}, which has the very same.")
+    record = record.model_copy(update={"first_phase": origin})
+    if group.is_first:
+        write_record(record, run.folder / RECORD_FILE)
+    return found, record
+
+
+def agreed_checkpoint(read: Callable[[], Saved | None], group: Group) -> Saved | None:
+    """What was saved, if anything: the first process reads it and tells the others, who have no file."""
+    found: Saved | None = None
+
+    def is_there() -> bool:
+        nonlocal found
+        found = read()
+        return found is not None
+
+    if not group.decided(is_there):
+        return None
+    tensors, plain, _ = group.same(*(found or ({}, {})))
+    return tensors, plain
 
 
 def after_training(method: Method, resolved: ResolvedSpec) -> int:

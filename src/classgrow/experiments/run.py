@@ -6,37 +6,45 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from classgrow.checkpoint import Checkpoint, CheckpointFile
+from classgrow.checkpoint import CheckpointFile
 from classgrow.data.catalogue import load
 from classgrow.data.labelled import Dataset
 from classgrow.data.scenario import Scenario
+from classgrow.disk import remove_unfinished
 from classgrow.engine.compiled import Compile
 from classgrow.engine.group import Group, join, reporting_lost_processes
 from classgrow.engine.resident import resident
 from classgrow.engine.runtime import Execution, PrecisionWish, decide
 from classgrow.errors import ClassgrowError
+from classgrow.experiments.divergence import OnDivergence, check_on_divergence, retrying
 from classgrow.experiments.evaluation import evaluate
 from classgrow.experiments.execution import chosen_execution, step_of
-from classgrow.experiments.first_phase import FirstPhase, SharingCheckpoint, first_phase_of, origin_of
-from classgrow.experiments.lock import LOCK_FILE, only_one
+from classgrow.experiments.first_phase import (
+    FirstPhase,
+    agreed_checkpoint,
+    begin_first_phase,
+    checkpoint_for,
+    first_phase_of,
+)
+from classgrow.experiments.lock import only_one
+from classgrow.experiments.ownership import learn_again, refuse_other_classes, refuse_other_run
 from classgrow.experiments.plan import budget_of, method_of, network_of, resolved_for
 from classgrow.experiments.resume import resume_execution
+from classgrow.experiments.run_folder import CHECKPOINT_FILE, claim_folder, clear_folder
 from classgrow.experiments.start import make_learner, new_record, now
+from classgrow.json_values import JsonDict
 from classgrow.learner import Learner
-from classgrow.learner.phases import Saved, saved_phase
+from classgrow.learner.phases import saved_phase
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.progress import Progress, Silent
 from classgrow.records import record as records
-from classgrow.records.folder import FAILURE_FILE, make_writable, run_dir
+from classgrow.records.folder import run_dir
 from classgrow.records.record import RECORD_FILE, Record, read_record, write_record
 from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run
-
-CHECKPOINT_FILE = "checkpoint.safetensors"
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,7 @@ def run_spec(
     execution: Execution | None = None,
     compile: Compile = "auto",
     precision: PrecisionWish = "auto",
+    on_divergence: OnDivergence = "stop",
     share_first_phase: bool = False,
     progress: Progress | None = None,
     ready: Callable[[Run, Record], None] = lambda run, record: None,
@@ -95,6 +104,7 @@ def run_spec(
 ) -> Outcome:
     """Run a spec, or go on with it; a run that is finished is left as it is, unless it is to run `again`.
 
+    `on_divergence`: where a loss stops being a number, "retry" goes back to the last checkpoint and halves the rate.
     `strict` refuses a folder of images with files that would be skipped. `compile` and `precision` are decided as the
     run begins: "auto" measures what is faster, where the training is long enough for that to pay. `share_first_phase`
     takes over the first phase from another run below `output` that trained the very same, and keeps its own for
@@ -104,6 +114,7 @@ def run_spec(
     """
     if resume and again:
         raise ClassgrowError("`resume` goes on with a run and `again` starts it afresh: give one of them.")
+    check_on_divergence(on_divergence, execution)
     execution = execution or decide()
     group = join(execution.processes, execution.device)
     reporter = (progress or Silent()) if group.is_first else Silent()
@@ -114,6 +125,7 @@ def run_spec(
         def begin() -> Record:
             claim_folder(run.folder)
             held.enter_context(only_one(run.folder))
+            remove_unfinished(run.folder)
             if again:
                 clear_folder(run.folder, reporter)
             return open_record(run, resume, execution, (compile, precision), reporter)
@@ -127,7 +139,10 @@ def run_spec(
         if group.is_first:
             ready(run, record)
         first = held.enter_context(first_phase_of(run, record, reporter)) if share_first_phase else None
-        learner, record = carry_out(run, record, group, reporter, after_phase, first, again)
+        learner, record = retrying(
+            lambda now: carry_out(run, now, group, reporter, after_phase, first, again),
+            *(run.folder / RECORD_FILE, record, on_divergence, group, reporter),
+        )
         if after_run is not None and group.is_first:
             after_run(learner, record)
         group.finish()
@@ -139,6 +154,8 @@ def open_record(
 ) -> Record:
     """The record to continue, written as running; a finished one as it is."""
     record = existing_record(run)
+    if record is not None:
+        refuse_other_run(run, record)
     if record is not None and record.resolved.data != run.resolved.data:
         raise ClassgrowError(
             f"The run in {run.folder} was made from other images than those in the data folder now: "
@@ -188,18 +205,23 @@ def carry_out(
     again: bool = False,
 ) -> tuple[Learner, Record]:
     """The phases that are left, each recorded as soon as it ends; the learner at the end."""
+    first = None if record.retries else first  # a phase that was trained at half the rate is nobody else's
     learner = make_learner(run, record, progress)
     dataset = resident(run.dataset, learner.runtime.device)
-    file = CheckpointFile(run.folder / CHECKPOINT_FILE)
+    file = checkpoint_of(run, progress)
     checkpoint = checkpoint_for(file, first) if group.is_first else None
     saved = agreed_checkpoint(file.read, group)
     done = len(record.phases)
     if saved is not None and not done and saved_phase(saved[1])["phase"] > 1:
         progress.say("The checkpoint belongs to a record that is gone: the run starts again.")
         saved = None
-    if done and (saved is None or saved_phase(saved[1])["phase"] not in (done, done + 1)):
+    if done and (saved is None or saved_phase(saved[1])["phase"] > done + 1):
         wrong = "is missing" if saved is None else "is of another phase than its record"
         raise ClassgrowError(f"The checkpoint in {run.folder} {wrong}: start afresh with `again`.")
+    if saved is not None:
+        refuse_other_classes(run, saved[1])
+        if learn_again(learner, run.scenario, dataset, checkpoint, saved, done):
+            saved = None
     if not done:
         saved, record = begin_first_phase(run, record, saved, first, group, progress, again)
     for phase in range(done + 1, run.phases + 1):
@@ -221,63 +243,25 @@ def carry_out(
         if group.is_first:
             write_record(record, run.folder / RECORD_FILE)
             after_phase(record)
+    if group.is_first:
+        file.earlier.unlink(missing_ok=True)
     return learner, record
+
+
+def checkpoint_of(run: Run, progress: Progress) -> CheckpointFile:
+    """The run's checkpoint, which says whose it is."""
+    owner: JsonDict = {"identity": run.folder.name, "data": run.resolved.data}
+    return CheckpointFile(run.folder / CHECKPOINT_FILE, run=owner, say=progress.say)
 
 
 def finished_learner(run: Run, record: Record, progress: Progress) -> Learner:
     """The learner of a run that is finished, from its last checkpoint."""
-    saved = CheckpointFile(run.folder / CHECKPOINT_FILE).read()
+    saved = checkpoint_of(run, progress).read()
     if saved is None or saved[1]["phase"] != len(record.phases):
         raise ClassgrowError(f"The checkpoint of the finished run in {run.folder} is gone: run it `again`.")
     learner = make_learner(run, record, progress)
     learner.restore(run.dataset.train.shape, *saved)
     return learner
-
-
-def checkpoint_for(file: CheckpointFile, first: FirstPhase | None) -> Checkpoint:
-    """The run's checkpoint, which keeps a first phase for others where that is wanted."""
-    return file if first is None else SharingCheckpoint(file, first)
-
-
-def begin_first_phase(
-    run: Run,
-    record: Record,
-    saved: Saved | None,
-    first: FirstPhase | None,
-    group: Group,
-    progress: Progress,
-    again: bool,
-) -> tuple[Saved | None, Record]:
-    """Where phase 1 goes on from, its own checkpoint or another run's training, and the record that says which."""
-    found, own = None, saved is not None
-    if first is not None and again:
-        group.decided(first.claim)
-    elif first is not None and (saved is None or first.is_begun_in(saved)):
-        found = agreed_checkpoint(partial(first.taken_over, wait=not own and group.count == 1), group)
-    if own and found is None:
-        return saved, record
-    origin = origin_of(found)
-    if origin is not None:
-        progress.say(f"The first phase is taken over from the run {origin.run}, which has the very same.")
-    record = record.model_copy(update={"first_phase": origin})
-    if group.is_first:
-        write_record(record, run.folder / RECORD_FILE)
-    return found, record
-
-
-def agreed_checkpoint(read: Callable[[], Saved | None], group: Group) -> Saved | None:
-    """What was saved, if anything: the first process reads it and tells the others, who have no file."""
-    found: Saved | None = None
-
-    def is_there() -> bool:
-        nonlocal found
-        found = read()
-        return found is not None
-
-    if not group.decided(is_there):
-        return None
-    tensors, plain, _ = group.same(*(found or ({}, {})))
-    return tensors, plain
 
 
 def seconds_before(checkpoint: dict[str, Any]) -> float:
@@ -290,23 +274,3 @@ def existing_record(run: Run) -> Record | None:
     """The record of an earlier start of the same run."""
     path = run.folder / RECORD_FILE
     return read_record(path) if path.exists() else None
-
-
-def claim_folder(folder: Path) -> None:
-    """Make the run's folder, or say why it cannot be."""
-    make_writable(folder)
-    others = [path.name for path in folder.iterdir() if path.name not in OURS and not path.name.startswith(".")]
-    if others and not (folder / RECORD_FILE).exists():
-        raise ClassgrowError(f"{folder} holds something else ({others[0]}): choose another `output`.")
-
-
-def clear_folder(folder: Path, progress: Progress) -> None:
-    """Remove what an earlier start of the run left, readable or not; the folder's lock is held."""
-    earlier = [folder / name for name in (RECORD_FILE, CHECKPOINT_FILE, FAILURE_FILE) if (folder / name).exists()]
-    for path in earlier:
-        path.unlink()
-    if earlier:
-        progress.say(f"Removed {' and '.join(path.name for path in earlier)} in {folder}: the run starts afresh.")
-
-
-OURS = {RECORD_FILE, CHECKPOINT_FILE, FAILURE_FILE, LOCK_FILE}

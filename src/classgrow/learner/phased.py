@@ -21,6 +21,7 @@ from classgrow.learner.arguments import Arguments, own_backbone, rule_of
 from classgrow.learner.estimates import Estimating
 from classgrow.learner.fitting import fit_rules
 from classgrow.learner.phases import PhaseRun, Saved, begin_phase, save_point, saved_phase
+from classgrow.learner.plausible import check_answers
 from classgrow.memory import Budget, Memory
 from classgrow.method import Method
 from classgrow.methods import build_method
@@ -184,6 +185,11 @@ class PhaseLearner:
                 for rule, scores in slice_.items():
                     found.setdefault(rule, []).append(scores.argmax(1))
         return {rule: torch.cat(parts).cpu() for rule, parts in found.items()}
+
+    def check_answers(self) -> None:
+        """After a state was taken over from a file: every rule must answer with numbers."""
+        with self.runtime.active():
+            check_answers(self._answers())
 
     def prepare(self, shape: Shape, from_weights: bool = True) -> State:
         """Choose network, recipe and memory for images of this shape, once.
