@@ -131,22 +131,19 @@ def run_spec(
             return open_record(run, resume, execution, (compile, precision), reporter)
 
         record = group.decided(begin)
-        if len(record.phases) >= run.phases:
-            if after_run is not None and group.is_first:
-                after_run(finished_learner(run, record, reporter), record)
-            group.finish()
-            return Outcome(record, run.folder, already_finished=True)
-        if group.is_first:
-            ready(run, record)
-        first = held.enter_context(first_phase_of(run, record, reporter)) if share_first_phase else None
-        learner, record = retrying(
-            lambda now: carry_out(run, now, group, reporter, after_phase, first, again),
-            *(run.folder / RECORD_FILE, record, on_divergence, group, reporter),
-        )
+        finished, learner = len(record.phases) >= run.phases, None
+        if not finished:
+            if group.is_first:
+                ready(run, record)
+            first = held.enter_context(first_phase_of(run, record, reporter)) if share_first_phase else None
+            learner, record = retrying(
+                lambda now: carry_out(run, now, group, reporter, after_phase, first, again),
+                *(run.folder / RECORD_FILE, record, on_divergence, group, reporter),
+            )
         if after_run is not None and group.is_first:
-            after_run(learner, record)
+            after_run(learner or finished_learner(run, record, reporter), record)
         group.finish()
-        return Outcome(record, run.folder)
+        return Outcome(record, run.folder, already_finished=finished)
 
 
 def open_record(
