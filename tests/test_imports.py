@@ -17,7 +17,7 @@ LAYERS: tuple[set[str], ...] = (
     {"__init__", "__main__"},
     {"cli"},
     {"serve", "report"},
-    {"experiments", "sklearn"},
+    {"experiments", "sklearn", "doctor"},
     {"photos", "export"},
     {"learner", "bundle", "checkpoint"},
     {"methods"},

@@ -10,14 +10,18 @@ from typing import Annotated
 import typer
 
 from classgrow import __version__
+from classgrow.cli.check import check
 from classgrow.cli.data import data
 from classgrow.cli.demo import demo
+from classgrow.cli.doctor import doctor
+from classgrow.cli.evaluate import evaluate
 from classgrow.cli.export import export
 from classgrow.cli.flags import FlagCommand
 from classgrow.cli.learn import learn
 from classgrow.cli.methods import methods
 from classgrow.cli.models import forget, history, inspect, rename, rollback
 from classgrow.cli.paper import paper
+from classgrow.cli.predict import predict
 from classgrow.cli.report import report
 from classgrow.cli.run import run
 from classgrow.cli.show import show
@@ -26,6 +30,8 @@ from classgrow.engine.place import here
 from classgrow.errors import ClassgrowError, ReportedElsewhereError
 from classgrow.experiments.launch import end_at_once
 
+MODELS = (learn, predict, evaluate, inspect, check, forget, rename, history, rollback, export, doctor)
+EXPERIMENTS = (run, show, methods, demo, paper, report, data)
 app = typer.Typer(
     name="classgrow",
     help="Class-incremental image learning: classifiers that learn new classes as they arrive.",
@@ -35,8 +41,6 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: its boxes would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-MODELS = (learn, inspect, forget, rename, history, rollback, export)
-EXPERIMENTS = (run, show, methods, demo, paper, report, data)
 for command in (*MODELS, *EXPERIMENTS):
     app.command(cls=FlagCommand)(command)
 app.add_typer(toy, name="toy")

@@ -79,7 +79,7 @@ def summary(content: Content) -> str:
     trained = f", trained on {learner.method.formula}" if learner.method.objectives else ""
     accuracy = "" if latest.accuracy is None else f" Mean accuracy {100 * latest.accuracy:.1f} % ({latest.measured})."
     return (
-        f"Made with [classgrow](https://pypi.org/project/classgrow/): method {learner.method.name}{trained}, rule "
+        f"Made with classgrow: method {learner.method.name}{trained}, rule "
         f"{learner.method.rule.title}, network {learner.setup.network}, {start}.{accuracy} Photos that are far from "
         "all classes are answered with none of them; look-alikes of a class will be missed."
     )

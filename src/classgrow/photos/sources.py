@@ -10,6 +10,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -35,11 +36,15 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Photo:
-    """A photo that was found: its name for messages, its class ("" where nobody asks), and its bytes on demand."""
+    """A photo that was found: its name for messages, its class ("" where nobody asks), and its bytes on demand.
+
+    `path` is its file; None where it is in an archive or in memory.
+    """
 
     source: str
     name: str
     read: Callable[[], bytes]
+    path: Path | None = None
 
 
 @dataclass
@@ -85,7 +90,7 @@ def in_one_folder(folder: Path, name: str = "") -> Found:
 
 
 def of_file(path: Path, name: str = "", source: str | None = None) -> Photo:
-    return Photo(shown(source or str(path)), name, lambda: read_photo(path))
+    return Photo(shown(source or str(path)), name, lambda: read_photo(path), path)
 
 
 def in_archive(path: Path, labelled: bool) -> Found:
@@ -184,7 +189,7 @@ def _in_tar(path: Path, labelled: bool) -> Found:
                 if place in chosen and (file := archive.extractfile(info)) is not None:
                     member, name = chosen[place]
                     content = file.read(MOST_BYTES)
-                    yield Photo("/".join(member.parts), name, lambda content=content: content)  # type: ignore[misc] # a lambda has no types
+                    yield Photo("/".join(member.parts), name, partial(bytes, content))
 
     return Found(len(chosen), photos(), skipped)
 
