@@ -138,7 +138,7 @@ def class_table(model: PhotoModel) -> Table:
         (
             name,
             str(since.get(name, "–")),
-            str(latest.photos.get(name, 0)),
+            str(latest.photos.get(name, "–")),
             str(kept[place]),
             percent(latest.after.get(name)),
         )
