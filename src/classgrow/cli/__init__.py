@@ -17,6 +17,7 @@ from classgrow.cli.models import forget, history, inspect, rename, rollback
 from classgrow.cli.paper import paper
 from classgrow.cli.report import report
 from classgrow.cli.run import run
+from classgrow.cli.serve import serve
 from classgrow.cli.show import show
 from classgrow.cli.toy import toy
 from classgrow.engine.place import here
@@ -32,7 +33,22 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: its boxes would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (learn, inspect, forget, rename, history, rollback, run, show, methods, demo, paper, report, data):
+for command in (
+    learn,
+    inspect,
+    forget,
+    rename,
+    history,
+    rollback,
+    serve,
+    run,
+    show,
+    methods,
+    demo,
+    paper,
+    report,
+    data,
+):
     app.command(cls=FlagCommand)(command)
 app.add_typer(toy, name="toy")
 
