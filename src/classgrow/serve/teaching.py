@@ -122,8 +122,8 @@ class Teaching:
         if job.state != "ready":
             return job
         fits = await asyncio.to_thread(self._exchange, job)
+        await asyncio.to_thread(self.changed)  # whoever sees "kept" sees the new version too
         done = self.book.put(replace(job, state="kept") if fits else again(job))
-        await asyncio.to_thread(self.changed)
         self.news.set()
         return done
 

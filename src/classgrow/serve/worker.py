@@ -108,7 +108,7 @@ def main(job_folder: Path, proposal: Path, model: Path) -> None:
     try:
         outcome = learn(job_folder, proposal, model)
     except ClassgrowError as error:
-        outcome = Outcome(error=str(error))
+        outcome = Outcome(error=str(error).replace(str(proposal / COPY), "the model"))
     write_json(job_folder / RESULT, outcome)
 
 
