@@ -60,7 +60,14 @@ def test_a_class_is_taught_kept_undone_renamed_and_forgotten(client: TestClient,
     assert forgotten.status_code == 200, forgotten.text
     assert forgotten.json()["version"] == 6
     history = client.get("/history").json()
-    assert [one["action"] for one in history["versions"]] == ["learn", "learn", "rename", "rollback", "rollback", "forget"]
+    assert [one["action"] for one in history["versions"]] == [
+        "learn",
+        "learn",
+        "rename",
+        "rollback",
+        "rollback",
+        "forget",
+    ]
     assert "'red'" not in str(history)
     refused = client.post("/undo", json={})  # every earlier version knew it
     assert refused.status_code == 409 and str(tmp_path) not in refused.text
