@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -116,12 +117,10 @@ class Live:
         return f"http://{self.host}"
 
 
-@pytest.fixture(scope="session")
-def live(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """One for all tests that change nothing."""
-    place = tmp_path_factory.mktemp("live") / "pets"
-    shutil.copytree(trained, place)
-    settings = Settings(place, TOKEN, port=0, wish=WISH)
+@contextmanager
+def listening_at(folder: Path) -> Iterator[Live]:
+    """A service for the model in a folder, at a port that is free."""
+    settings = Settings(folder, TOKEN, port=0, wish=WISH)
     listening = listen(settings)
     server = server_for(create_app(settings), 64)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -131,4 +130,20 @@ def live(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
     host, port = listening.getsockname()
     yield Live(f"{host}:{port}", settings)
     server.should_exit = True
-    thread.join(30)
+    thread.join(60)
+
+
+@pytest.fixture(scope="session")
+def live(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """One for all tests that change nothing."""
+    place = tmp_path_factory.mktemp("live") / "pets"
+    shutil.copytree(trained, place)
+    with listening_at(place) as one:
+        yield one
+
+
+@pytest.fixture
+def fresh(model: Path) -> Iterator[Live]:
+    """One for a test that changes it."""
+    with listening_at(model) as one:
+        yield one
