@@ -285,7 +285,9 @@ def bomb(side: int) -> bytes:
 @pytest.mark.parametrize("side", [10_000, 40_000, 2**31 - 1])
 def test_decompression_bomb_by_pixels(client: TestClient, side: int) -> None:
     answer = client.post("/predict", files=files(bomb(side)))
-    assert answer.status_code == 400 and "'0.png' cannot be used" in error_of(answer)
+    assert answer.status_code == 400
+    words = error_of(answer)  # refused for its size, before anything is decoded
+    assert "million pixels are too many" in words or "decompression bomb" in words or "too many" in words
 
 
 def test_decompression_bomb_by_content_encoding(client: TestClient) -> None:
