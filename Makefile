@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs build sdist report images clean
+.PHONY: help demo test torture lint docs build sdist report images clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,6 +15,9 @@ demo: $(VENV)/.demo ## learn the digits and see forgetting
 
 test: $(VENV)/.dev ## run the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+
+torture: $(VENV)/.dev ## try to break it for 50 minutes: kills, mutated inputs, full disks, power cuts
+	OMP_NUM_THREADS=1 $(BIN)/python -m torture
 
 lint: $(VENV)/.dev ## check style and types, also as Windows sees them
 	$(BIN)/ruff check .
@@ -43,20 +46,28 @@ images: report ## copy the figures that README and docs show from report/ into d
 clean: ## remove what these made, .venv included
 	rm -rf $(VENV) demo report site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 
-# A stamp for each set of extras: installed again only when pyproject.toml changes.
-$(VENV)/.demo: pyproject.toml | $(BIN)/python
+# The versions this was tested with; where they cannot be had (another platform, another index), those within the bounds
+# of pyproject.toml.
+define install
+@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(1)]' || { \
+  echo "Not all of constraints.txt can be had here: installing within the bounds of pyproject.toml." >&2; \
+  $(BIN)/python -m pip install --quiet --editable '.[$(1)]'; }
+endef
+
+# A stamp for each set of extras: installed again only when pyproject.toml or constraints.txt changes.
+$(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing classgrow and what it needs into $(VENV) ..."
-	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	$(call install,demo)
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing classgrow with its tools for development into $(VENV) ..."
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(call install,dev)
 	@touch $@ $(VENV)/.demo
 
-$(VENV)/.docs: pyproject.toml | $(BIN)/python
+$(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing classgrow with its tools for documentation into $(VENV) ..."
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(call install,docs)
 	@touch $@
 
 $(BIN)/python:

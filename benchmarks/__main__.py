@@ -1,7 +1,7 @@
-"""python -m benchmarks [NAME ...] [--output FILE] [--threads N]
+"""python -m benchmarks [NAME ...] [--output FILE] [--threads N] [--rounds N] [--only METHODS] [--record PATH]
 
-Names are those in `NAMES`; without one all are run. Each prints a table and goes into one JSON file with the hardware
-it ran on.
+Names are those in `NAMES`; without one all are run but accuracy, which trains unless it is given a --record. Each
+prints a table and goes into one JSON file with the hardware it ran on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,21 @@ from rich.table import Table
 
 from classgrow.records.environment import hardware, versions
 
-NAMES = ("step", "precision", "between", "growth", "startup", "memory", "reader", "features", "photos", "report")
+NAMES = (
+    "step",
+    "precision",
+    "between",
+    "growth",
+    "startup",
+    "memory",
+    "reader",
+    "features",
+    "photos",
+    "accuracy",
+    "report",
+)
+TAKES = {"step": ("only", "rounds"), "precision": ("rounds",), "accuracy": ("record", "rounds")}
+"""The options that a benchmark takes."""
 
 
 def main() -> None:
@@ -26,19 +40,39 @@ def main() -> None:
     parser.add_argument("names", nargs="*", choices=[*NAMES, []], metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--output", type=Path, default=Path("benchmarks.json"))
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, help="step, precision, accuracy: how often everything is timed")
+    parser.add_argument("--only", type=methods, help="step: these methods alone, as in fgp,icarl")
+    parser.add_argument("--record", type=Path, help="accuracy: the record of a run that is finished")
     given = parser.parse_args()
+    asked = {name: value for name in ("rounds", "only", "record") if (value := getattr(given, name)) is not None}
+    names = given.names or [name for name in NAMES if name != "accuracy" or given.record]
+    for option in asked:
+        if not any(option in TAKES.get(name, ()) for name in names):
+            parser.error(f"--{option} is not for {', '.join(names)}")
 
     import torch
 
     torch.set_num_threads(given.threads)
     machine = {"hardware": hardware().model_dump(), "versions": versions().model_dump(), "threads": given.threads}
     results: dict[str, Any] = json.loads(given.output.read_text()) if given.output.exists() else {}
-    for name in given.names or NAMES:
-        outcome = importlib.import_module(f"benchmarks.{name}").measure()
+    for name in names:
+        mine = {option: value for option, value in asked.items() if option in TAKES.get(name, ())}
+        outcome = importlib.import_module(f"benchmarks.{name}").measure(**mine)
         results[name] = {**outcome, **machine, "load": os.getloadavg()[0]}
         show(name, outcome)
         given.output.write_text(json.dumps(results, indent=1))
     Console().print(f"{machine['hardware']['cpu']}, {given.threads} threads; written to {given.output}")
+
+
+def methods(text: str) -> list[str]:
+    """ "fgp,icarl" as names that the step benchmark knows."""
+    from benchmarks.step import METHODS
+
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in found if name not in METHODS]
+    if unknown or not found:
+        raise argparse.ArgumentTypeError(f"{text!r}: choose among {', '.join(METHODS)}")
+    return found
 
 
 def show(name: str, outcome: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,32 +17,45 @@ from classgrow.engine.loop import Training, make_optimiser
 from classgrow.progress import Silent
 
 METHODS = ("fgp", "icarl", "eeil", "bic", "lucir", "mnemonics", "finetune", "replay", "lwf", "joint")
+PRODUCT = "matrix product"
 BATCHES = 4
 SIZES = (1024, 2048, 3072)
+LIMIT = 270.0
+"""Seconds after which no further round begins, unless the number of rounds is given."""
+REFERENCES: dict[str, dict[str, Any]] = {
+    "reference, 2 forwards": {"forwards": 2},
+    "reference, 1 forward": {"forwards": 1},
+    "reference, no teacher": {"forwards": 1, "teacher": False},
+}
 
 
-def measure(rounds: int = 5) -> dict[str, Any]:
-    """Every method's step, compiled as a long run would be; FGP also eager."""
+def measure(rounds: int | None = None, only: Sequence[str] = (), say: Callable[[str], None] = print) -> dict[str, Any]:
+    """The step of every method, or of those in `only`, with a line for each as it is timed; FGP's also compiled.
+
+    Unless `rounds` says how many there are, it ends after five of them or as many as fit into five minutes.
+    """
     images = BATCHES * 128
+    trainings = {f"{name}, eager": trained(name, images, compiled=False) for name in only or METHODS}
+    if "fgp, eager" in trainings:
+        trainings["fgp, compiled"] = trained("fgp", images, compiled=True)
+    against = {name: reference_for(name, training) for name, training in trainings.items()}
     work: dict[str, Callable[[], object]] = {
-        "reference, 2 forwards": ReferenceLoop(images, forwards=2).epoch,
-        "reference, 1 forward": ReferenceLoop(images, forwards=1).epoch,
-        "reference, no teacher": ReferenceLoop(images, forwards=1, teacher=False).epoch,
-        "fgp, eager": epoch_of(trained("fgp", images, compiled=False)),
+        name: ReferenceLoop(images, **how).epoch for name, how in REFERENCES.items() if name in against.values()
     }
-    flops = {"fgp, eager": step_flops(trained("fgp", images, compiled=False))}
-    against = dict.fromkeys(work, "reference, 1 forward") | {"fgp, eager": "reference, 2 forwards"}
-    for name in METHODS:
-        training = trained(name, images, compiled=True)
-        work[name], flops[name] = epoch_of(training), step_flops(training)
-        against[name] = "reference, no teacher" if training.teacher is None else "reference, 1 forward"
-    against["fgp"] = "reference, 2 forwards"
-    work["matrix product"], operations = fastest_product()
-    timings = take_turns(work, rounds, warm_up=2)
-    product = timings.pop("matrix product")
+    against |= dict.fromkeys(work, next(iter(work)))
+    flops = {name: step_flops(training) for name, training in trainings.items()}
+    work |= {name: epoch_of(training) for name, training in trainings.items()}
+    product, operations = fastest_product()
+    timings = take_turns(
+        work | {PRODUCT: product},
+        rounds or 5,
+        heard=lambda turn: say(turn.line(0 if turn.name == PRODUCT else images)),
+        limit=LIMIT if rounds is None else float("inf"),
+    )
+    products = timings.pop(PRODUCT)
     rows = []
     for name, timing in timings.items():
-        share = flops[name] * BATCHES / operations * product.over(timing) if name in flops else ""
+        share = flops[name] * BATCHES / operations * products.over(timing) if name in flops else ""
         rows.append(
             {
                 "loop": name,
@@ -53,8 +66,15 @@ def measure(rounds: int = 5) -> dict[str, Any]:
                 "share of GEMM peak": share,
             }
         )
-    peak = operations / product.median / 1e9
-    return {"rows": rows, "gemm_gflops": peak, "gflop_per_fgp_image": flops["fgp"] / 128 / 1e9}
+    found = {"rows": rows, "rounds": len(products.seconds), "gemm_gflops": operations / products.median / 1e9}
+    return found | ({"gflop_per_fgp_image": flops["fgp, eager"] / 128 / 1e9} if "fgp, eager" in flops else {})
+
+
+def reference_for(name: str, training: Training) -> str:
+    """The plain loop that does the same: FGP as it was released forwards the student twice."""
+    if name.startswith("fgp,"):
+        return "reference, 2 forwards"
+    return "reference, no teacher" if training.teacher is None else "reference, 1 forward"
 
 
 def trained(method: str, images: int, compiled: bool) -> Training:

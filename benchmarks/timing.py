@@ -37,15 +37,51 @@ class Timing:
         return statistics.quantiles(self.seconds, n=4) if len(self.seconds) > 1 else [self.seconds[0]] * 3
 
 
-def take_turns(work: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 1) -> dict[str, Timing]:
-    """Time every piece of work once a round."""
+@dataclass(frozen=True)
+class Turn:
+    """One piece of work that has just been timed; `round` 0 is a warm-up. `left`: seconds until all are done."""
+
+    name: str
+    round: int
+    rounds: int
+    seconds: float
+    left: float
+
+    def line(self, images: int) -> str:
+        """What to print where the work was over so many images."""
+        which = f"round {self.round} of {self.rounds}" if self.round else "warm-up"
+        minutes, seconds = divmod(round(self.left), 60)
+        speed = f"{images / self.seconds:.0f} images/s" if images else f"{self.seconds:.1f} s"
+        return f"{which}: {self.name}, {speed}; {minutes}:{seconds:02} left"
+
+
+def take_turns(
+    work: Mapping[str, Callable[[], object]],
+    rounds: int,
+    warm_up: int = 1,
+    heard: Callable[[Turn], None] = lambda turn: None,
+    limit: float = float("inf"),
+) -> dict[str, Timing]:
+    """Time every piece of work once a round; `heard` is told of each. After the first round, another one begins only if
+    it is likely to end within `limit` seconds of the start."""
     seconds: dict[str, list[float]] = {name: [] for name in work}
-    for number in range(warm_up + rounds):
-        for name, job in work.items():
+    last: dict[str, float] = {}
+    began = time.perf_counter()
+    for number in range(1 - warm_up, rounds + 1):
+        if number > 1 and time.perf_counter() - began + sum(last.values()) > limit:
+            break
+        for place, (name, job) in enumerate(work.items()):
             started = time.perf_counter()
             job()
-            if number >= warm_up:
-                seconds[name].append(time.perf_counter() - started)
+            last[name] = time.perf_counter() - started
+            if number >= 1:
+                seconds[name].append(last[name])
+            usual = sum(last.values()) / len(last)
+            whole = sum(last.get(one, usual) for one in work)
+            rest = sum(last.get(one, usual) for one in list(work)[place + 1 :])
+            left = rest + (rounds - number) * whole
+            left = min(left, max(rest, began + limit - time.perf_counter()))
+            heard(Turn(name, max(0, number), rounds, last[name], left))
     return {name: Timing(tuple(values)) for name, values in seconds.items()}
 
 

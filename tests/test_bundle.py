@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -227,11 +230,41 @@ def test_a_failing_save_leaves_the_earlier_bundle(
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("classgrow.checkpoint.os.fsync", full)
+    monkeypatch.setattr("classgrow.disk.os.fsync", full)
     with pytest.raises(ClassgrowError, match="No space left on device"):
         one.save(tmp_path / "bundle")
     assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
     assert Learner.load(tmp_path / "bundle").classes == [5, 2, 8]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("step", range(8))
+def test_killed_while_it_saves_over_an_earlier_bundle_one_of_them_is_there(
+    patches: Patches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, at_once: bool
+) -> None:
+    """Between any two of its changes of names; a folder set aside is found again."""
+    one = taught(patches, "finetune", epochs=1, memory=None)
+    one.save(tmp_path / "bundle")
+    one.learn(*patches([1], per_class=6))
+    left = step
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+
+        def counted(do: Callable[..., Any], *paths: Any, **more: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+            do(*paths, **more)
+
+        for verb in ("rename", "replace", "rmdir"):
+            patch.setattr(os, verb, partial(counted, getattr(os, verb)))
+        if not at_once:
+            patch.setattr("classgrow.exchange.exchange_at_once", lambda one, other: False)
+        one.save(tmp_path / "bundle")
+    monkeypatch.setattr("classgrow.exchange.is_abandoned", lambda path: True)
+    assert Learner.load(tmp_path / "bundle").classes in ([5, 2, 8], [5, 2, 8, 1])
+    one.save(tmp_path / "bundle")
+    assert Learner.load(tmp_path / "bundle").classes == [5, 2, 8, 1]
 
 
 def test_nothing_learned_cannot_be_saved(tmp_path: Path) -> None:

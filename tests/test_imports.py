@@ -17,7 +17,7 @@ LAYERS: tuple[set[str], ...] = (
     {"__init__", "__main__"},
     {"cli"},
     {"serve", "report"},
-    {"experiments", "sklearn"},
+    {"experiments", "sklearn", "doctor"},
     {"photos", "export"},
     {"learner", "bundle", "checkpoint"},
     {"methods"},
@@ -32,6 +32,7 @@ LAYERS: tuple[set[str], ...] = (
     {
         *("views", "recipes", "schedules", "inputs", "presets", "metrics"),
         *("installed", "errors", "file_lock", "seeds", "progress", "json_values"),
+        *("disk", "exchange"),
     },
 )
 LEAVES = LAYERS[-1]
@@ -116,7 +117,7 @@ def test_parts_and_engine_do_not_know_each_other() -> None:
 
 
 def test_reports_read_records_specs_and_what_is_known_of_data_sets_only() -> None:
-    allowed = {"records", "specs", "data", "metrics", "recipes", "errors"}
+    allowed = {"records", "specs", "data", "metrics", "recipes", "errors", "disk", "exchange"}
     assert [one for one in IMPORTS if one[1] == "report" and one[2] not in allowed] == []
 
 

@@ -6,7 +6,6 @@ The folder holds all it takes to predict and to go on learning: network, memory,
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 import warnings
@@ -16,13 +15,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, PlainSerializer, ValidationError
 from torch import nn
 
-from classgrow import __version__, checkpoint
+from classgrow import __version__, checkpoint, disk
 from classgrow.engine.runtime import Execution
-from classgrow.errors import ClassgrowError
-from classgrow.inputs import Inputs, kept_side
+from classgrow.errors import ClassgrowError, one_line
+from classgrow.exchange import exchange_folders, restore_set_aside
+from classgrow.inputs import Inputs
 from classgrow.json_values import JsonDict
 from classgrow.learner import Learner
 from classgrow.learner.arguments import rule_of
+from classgrow.learner.plausible import take_over
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.methods.catalogue import METHODS, known_methods
@@ -36,6 +37,8 @@ from classgrow.specs.typed import as_json
 from classgrow.state import Tensors
 
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "weights.safetensors"
+LARGEST_CONFIG = 64 * 2**20
+"""Bytes: a million classes with long names."""
 
 
 class Config(BaseModel):
@@ -75,18 +78,19 @@ def save(learner: Learner, folder: Path | str) -> None:
     """Write the bundle beside `folder`, then put it there in one move; a folder that holds something else stays."""
     folder = Path(folder).absolute()
     state = learner.state
+    bring_back(folder)
     refuse_other_content(folder)
     text = describe(learner).model_dump_json(indent=1) + "\n"
     tensors, plain = state.pack()
     plain.pop("teacher", None)  # the next phase makes its own
     tensors = {name: value for name, value in tensors.items() if not name.startswith("teacher.")}
-    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    unfinished = disk.unfinished_name(folder)
     try:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
+        disk.remove_unfinished(folder.parent)
+        disk.make_folder(unfinished)
         checkpoint.write_atomically(unfinished / CONFIG_FILE, text.encode())
         checkpoint.write(unfinished / WEIGHTS_FILE, tensors, {"state": plain, "config": checksum(text.encode())})
-        put_in_place(unfinished, folder)
+        exchange_folders(unfinished, folder)
     except OSError as error:
         raise ClassgrowError(f"Could not write {folder} ({error.strerror}): choose another folder.") from error
     finally:
@@ -103,6 +107,7 @@ def load(
 ) -> Learner:
     """The learner in a bundle; `method`, `network` and `rule` are needed where it was made with the user's own."""
     folder = Path(folder)
+    bring_back(folder)
     config, tensors, plain = read(folder)
     return restored(config, tensors, plain, folder, method, network, rule, execution, progress)
 
@@ -138,13 +143,24 @@ def restored(
     )
     learner.integer_names, learner.started_from = config.integer_names, config.started_from
     try:
-        side = kept_side(config.inputs)
-        learner.restore((side, side, config.inputs.channels), tensors, plain)
-    except (RuntimeError, KeyError) as error:
+        take_over(learner, config, tensors, plain)
+    except (ClassgrowError, RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
         raise ClassgrowError(
-            f"The weights in {folder} do not fit: give the method and network they were saved with."
+            f"The weights in {folder} do not fit ({one_line(error)}): give the method and network they were saved "
+            "with, or put back a good copy."
         ) from error
     return learner
+
+
+def bring_back(folder: Path) -> None:
+    """Where a crash left an earlier bundle set aside, put it back."""
+    try:
+        restore_set_aside(folder.absolute())
+    except OSError as error:
+        raise ClassgrowError(
+            f"{folder} was set aside by a process that is gone and cannot be put back ({error.strerror}): make the "
+            "folder above it writable."
+        ) from error
 
 
 def describe(learner: Learner) -> Config:
@@ -183,12 +199,16 @@ def read(folder: Path) -> tuple[Config, Tensors, JsonDict]:
         if not (folder / name).is_file():
             raise ClassgrowError(f"{folder} is not a saved model ({name} is missing): give the folder that was saved.")
     try:
-        text = (folder / CONFIG_FILE).read_bytes()
+        text = disk.read_regular(folder / CONFIG_FILE, LARGEST_CONFIG)
         tensors, plain = checkpoint.read(folder / WEIGHTS_FILE)
         if plain.pop("config") != checksum(text):
             raise ValueError("checksum")
         return Config.model_validate_json(text), tensors, plain
-    except (ClassgrowError, OSError, KeyError, ValueError, ValidationError) as error:
+    except OSError as error:
+        raise ClassgrowError(
+            f"The saved model in {folder} cannot be read ({error.strerror}); it is kept as it is: make it readable."
+        ) from error
+    except (checkpoint.DamagedError, KeyError, ValueError, ValidationError) as error:
         raise ClassgrowError(
             f"The saved model in {folder} is damaged or of another version: put back a good copy, or save it again."
         ) from error
@@ -266,22 +286,13 @@ def refuse_other_content(folder: Path) -> None:
         raise ClassgrowError(f"{folder} is not a folder: choose another place to save to.")
     others = {path.name for path in folder.iterdir()} - {CONFIG_FILE, WEIGHTS_FILE}
     config = folder / CONFIG_FILE
-    if config.is_file() and '"classgrow bundle"' not in config.read_text(encoding="utf-8", errors="replace"):
+    if config.is_file() and '"classgrow bundle"' not in start_of(config):
         others.add(CONFIG_FILE)
     if others:
         raise ClassgrowError(f"{folder} holds something else ({min(others)}): choose an empty or a new folder.")
 
 
-def put_in_place(unfinished: Path, folder: Path) -> None:
-    """Move the finished bundle to its place; an earlier one steps aside first and comes back if that fails."""
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}.before")
-    if not folder.exists():
-        unfinished.rename(folder)
-        return
-    folder.rename(aside)
-    try:
-        unfinished.rename(folder)
-    except OSError:
-        aside.rename(folder)
-        raise
-    shutil.rmtree(aside)
+def start_of(path: Path) -> str:
+    """The first few thousand characters."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(4096)

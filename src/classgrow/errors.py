@@ -15,6 +15,18 @@ class LostProcessError(ClassgrowError):
     exit_code = 3
 
 
+class DivergedError(ClassgrowError):
+    """A training went wrong: its loss or its weights stopped being numbers, at this epoch and learning rate."""
+
+    def __init__(self, place: str, epoch: int, update: int, rate: float) -> None:
+        super().__init__(
+            f"The loss stopped being a number in {place}, epoch {epoch}, update {update}, at a learning rate of "
+            f"{rate:.6g}: the learning rate is too high for this data; give a lower one (`lr`), let it be halved "
+            "(`on_divergence` = retry), or try another method."
+        )
+        self.epoch, self.update, self.rate = epoch, update, rate
+
+
 class ReportedElsewhereError(ClassgrowError):
     """Another process of the same run reports this: it is not printed again."""
 

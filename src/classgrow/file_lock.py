@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO
 
 if sys.platform == "win32":
@@ -13,6 +19,16 @@ else:
 
 POLL_SECONDS = 0.2
 """How often a waiting process asks again where the system cannot wake it (Windows)."""
+
+
+@contextmanager
+def lock_file(path: Path, *, create: bool = True) -> Iterator[IO[str]]:
+    """A regular file to lock, opened without waiting for anybody: a pipe or a device there is an OSError."""
+    flags = os.O_RDWR | os.O_CREAT if create else os.O_RDONLY
+    with os.fdopen(os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o644), "r+" if create else "r") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        yield file
 
 
 def lock(file: IO[str], *, shared: bool = False, wait: bool = False) -> bool:

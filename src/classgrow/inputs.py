@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Literal
 
 from classgrow.errors import ClassgrowError
@@ -10,6 +11,7 @@ from classgrow.presets import PRESETS, PresetName, Statistics
 
 _IMAGENET_SIZE = 224
 _KEPT_SIZE = 256
+LARGEST_SIZE, MOST_CHANNELS = 4096, 64
 
 Shape = tuple[int, int, int]
 """Height, width and channels."""
@@ -31,6 +33,24 @@ class Inputs:
     mirror: bool
     brightness: float
     crop: Literal["pad", "resized", "none"] = "pad"
+
+    def __post_init__(self) -> None:
+        wrong = _problem(self)
+        if wrong:
+            raise ClassgrowError(f"`inputs` do not fit ({wrong}): give values that images can have.")
+
+
+def _problem(inputs: Inputs) -> str:
+    """What no images can have, in a few words; "" if all is well."""
+    if not (1 <= inputs.size <= LARGEST_SIZE and 1 <= inputs.channels <= MOST_CHANNELS):
+        return f"{inputs.size} pixels and {inputs.channels} channels"
+    if not len(inputs.mean) == len(inputs.std) == inputs.channels:
+        return f"mean and std are not of {inputs.channels} channels"
+    if not all(map(isfinite, (*inputs.mean, *inputs.std))) or min(inputs.std) <= 0:
+        return "mean and std must be finite, and std above 0"
+    if not (0 <= inputs.padding <= inputs.size and 0 <= inputs.brightness <= 1):
+        return f"padding {inputs.padding} or brightness {inputs.brightness}"
+    return ""
 
 
 def inputs_for(

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import between, growth, step
+from benchmarks import accuracy, between, growth, step, timing
 from benchmarks.__main__ import NAMES
 from benchmarks.situation import images_of, learner_at, training_of
-from benchmarks.timing import Timing, take_turns, time_and_peak
+from benchmarks.timing import Timing, Turn, take_turns, time_and_peak
 from classgrow.data.labelled import ArrayStore, LabelledImages
+from classgrow.specs.spec import Spec
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,6 +33,99 @@ def test_everything_has_its_turn_in_every_round() -> None:
     timings = take_turns({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=2, warm_up=1)
     assert calls == ["a", "b"] * 3
     assert [len(timing.seconds) for timing in timings.values()] == [2, 2]
+
+
+def test_every_turn_is_told_with_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`a` takes 2 s and `b` 4: of three rounds of 6 s, 16 s are left after the first `a`, if `b` takes as long, 14."""
+    clock = [0.0]
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: clock[0])
+
+    def lasts(seconds: float) -> None:
+        clock[0] += seconds
+
+    turns: list[Turn] = []
+    work = {"a": lambda: lasts(2.0), "b": lambda: lasts(4.0)}
+    take_turns(work, rounds=2, warm_up=1, heard=turns.append)
+    assert [(turn.name, turn.round, turn.seconds) for turn in turns[:3]] == [
+        ("a", 0, 2.0),
+        ("b", 0, 4.0),
+        ("a", 1, 2.0),
+    ]
+    assert [turn.left for turn in turns] == [10.0, 12.0, 10.0, 6.0, 4.0, 0.0]
+    assert turns[2].line(512) == "round 1 of 2: a, 256 images/s; 0:10 left"
+    assert turns[0].line(0) == "warm-up: a, 2.0 s; 0:10 left"
+
+
+def test_no_round_begins_that_would_end_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds of 6 s: three end within 20 s; one is timed however little time there is."""
+    clock = [0.0]
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: clock[0])
+
+    def job() -> None:
+        clock[0] += 6.0
+
+    assert len(take_turns({"a": job}, rounds=9, warm_up=1, limit=20.0)["a"].seconds) == 2
+    assert len(take_turns({"a": job}, rounds=9, warm_up=1, limit=1.0)["a"].seconds) == 1
+
+
+def test_a_few_methods_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the plain loop they are measured against, and a line for each as it is timed."""
+    for name, value in {"BATCHES": 1, "SIZES": (32,)}.items():
+        monkeypatch.setattr(step, name, value)
+    said: list[str] = []
+    found = step.measure(rounds=1, only=["replay"], say=said.append)
+    assert [row["loop"] for row in found["rows"]] == ["reference, no teacher", "replay, eager"]
+    assert found["rows"][0]["x reference"] == 1.0 and found["rounds"] == 1
+    assert [line.partition(",")[0] for line in said[3:]] == [
+        "round 1 of 1: reference", "round 1 of 1: replay", "round 1 of 1: matrix product",
+    ]  # fmt: skip
+
+
+def phase(number: int, reached: float, images: int, seconds: float, reference: int) -> accuracy.Phase:
+    return accuracy.Phase(number, accuracy.AUTHORS[number - 1], reached, images, seconds, reference)
+
+
+def test_the_seconds_to_the_authors_accuracy_by_hand() -> None:
+    """350,000 images at 100 a second and 490,000 at 50 are 13,300 s; ours took 100 and 90."""
+    phases = [phase(1, 0.84, 250_000, 100.0, 350_000), phase(2, 0.738, 147_000, 90.0, 490_000)]
+    found = accuracy.outcome(phases, {1: 100.0, 2: 50.0})
+    assert (found["our_seconds"], found["reference_seconds"], found["ratio"]) == (190.0, 13_300.0, 70.0)
+    assert [row["within a point"] for row in found["rows"]] == ["yes", "yes"]
+    missed = accuracy.outcome([phases[0], phase(2, 0.7375, 147_000, 90.0, 490_000)], {1: 100.0, 2: 50.0})
+    assert missed["ratio"] is None and missed["rows"][1]["within a point"] == "no"
+
+
+def test_a_finished_record_is_taken(tmp_path: Path) -> None:
+    """A kept one: 5,000 images for 50 epochs, then 7,000 for 21; theirs for 70."""
+    said: list[str] = []
+    folder = Path(__file__).with_name("records")
+    found = accuracy.measure(record=folder, rates={1: 175.0, 2: 70.0}, say=said.append)
+    assert [row["our images"] for row in found["rows"]] == [250_000, 147_000]
+    assert [row["reference images"] for row in found["rows"]] == [350_000, 490_000]
+    assert found["reference_seconds"] == 2000.0 + 7000.0
+    assert found["ratio"] == pytest.approx(9000 / (478.31 + 402.37), rel=1e-4)
+    assert "profile fast, trained on AMD EPYC" in said[0]
+    with pytest.raises(SystemExit, match="nothing"):
+        accuracy.measure(record=tmp_path / "nothing", rates={1: 1.0, 2: 1.0}, say=said.append)
+
+
+def test_without_a_record_it_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(accuracy, "IMAGES", 8)
+    spec = Spec(dataset="digits", classes=4, first=2, step=2, phases=2, epochs=1, profile="fast")
+    said: list[str] = []
+    found = accuracy.measure(rounds=1, spec=spec, say=said.append)
+    assert [row["phase"] for row in found["rows"]] == [1, 2] and found["our_seconds"] > 0
+    assert any(line.startswith("phase 2: ") for line in said) and "round 1 of 1: reference, phase 2" in said[-1]
+    assert found["rows"][0]["reference images/s"] > 0
+    again = accuracy.measure(spec=spec, rates={1: 1.0, 2: 1.0}, say=said.append)  # what is there is not trained again
+    assert again["our_seconds"] == found["our_seconds"]
+
+
+@pytest.mark.parametrize("words", [("startup", "--rounds", "3"), ("step", "--only", "nobody")])
+def test_an_option_for_another_benchmark_is_refused(words: tuple[str, ...]) -> None:
+    answer = subprocess.run([sys.executable, "-m", "benchmarks", *words], cwd=ROOT, capture_output=True, text=True)
+    assert answer.returncode == 2 and ("is not for startup" in answer.stderr or "choose among" in answer.stderr)
 
 
 def test_peak_memory_of_a_process() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from classgrow.experiments.lock import only_one
-from classgrow.records.record import RECORD_FILE, read_record, without_times
+from classgrow.records.record import RECORD_FILE, read_record, without_times, write_record
 
 SMALL = ("--dataset", "digits", "--classes", "6", "--phases", "2", "--epochs", "4", "--threads", "1")
 
@@ -22,7 +22,7 @@ def folder(finished: tuple[Path, str], tmp_path: Path) -> Path:
 def test_a_finished_run_starts_afresh(classgrow, folder: Path) -> None:  # type: ignore[no-untyped-def]
     path = folder / RECORD_FILE
     before = read_record(path)
-    path.write_text(path.read_text().replace(before.started, "2020-01-01T00:00:00+00:00"))
+    write_record(before.model_copy(update={"started": "2020-01-01T00:00:00+00:00"}), path)
     untouched = classgrow("run", *SMALL, "--output", folder.parent)
     assert "already finished (2 phases)" in untouched.stdout and "--again" in untouched.stdout
     assert read_record(path).started.startswith("2020")

@@ -61,7 +61,7 @@ def test_corrupt_cifar_file(classgrow, check_refused, tmp_path: Path) -> None:  
     for name in ("train", "test", "meta"):
         (folder / name).write_bytes(b"not the canonical bytes")
     done = classgrow("run", "--dataset", "cifar100", "--output", tmp_path / "runs", CLASSGROW_DATA=str(tmp_path))
-    check_refused(done, "md5", "unpack or download it again")
+    check_refused(done, "SHA-256", "unpack it elsewhere")
     assert not (tmp_path / "runs").exists()
 
 

@@ -39,7 +39,8 @@ def test_help_imports_nothing_heavy(arguments: list[str], more: str) -> None:
 def test_help_names_every_command(classgrow) -> None:  # type: ignore[no-untyped-def]
     done = classgrow("--help")
     assert done.returncode == 0
-    for command in ("run", "show", "methods", "demo", "paper", "report", "toy", "data", "export"):
+    experiments = ("run", "show", "methods", "demo", "paper", "report", "toy", "data")
+    for command in (*experiments, "export", "doctor", "check", "predict", "evaluate"):
         assert f" {command} " in done.stdout
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from classgrow.recipes import Schedule
 from classgrow.records.record import RECORD_FILE, read_record
 from classgrow.records.summary import summary
+from tests.cli.conftest import SMALL
 
 
 def test_the_record_holds_what_was_asked(finished: tuple[Path, str]) -> None:
@@ -71,3 +72,20 @@ def test_a_finished_run_says_so_and_does_nothing(classgrow, finished: tuple[Path
     assert "already finished (2 phases)" in done.stdout and str(folder) in done.stdout
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_a_first_phase_trained_before_is_taken_over(classgrow, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Only where it is asked for; `show` says whose it is."""
+    short = (*SMALL, "--epochs", "1", "--output", tmp_path, "--share-first-phase")
+    first = classgrow("run", *short)
+    second = classgrow("run", *short, "--method", "fgp-uniform")
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    one, other = (read_record(tmp_path / folder_of(done.stdout) / RECORD_FILE) for done in (first, second))
+    assert one.first_phase is None and other.first_phase is not None and other.first_phase.run == one.identity
+    assert f"The first phase is taken over from the run {one.identity}" in second.stdout
+    assert f"trained by the run {one.identity} (finished" in classgrow("show", tmp_path / other.identity).stdout
+
+
+def folder_of(printed: str) -> str:
+    """The last line names the run's folder."""
+    return Path(printed.strip().splitlines()[-1].removeprefix("Recorded in ")).name

@@ -15,7 +15,8 @@ def test_a_run_for_people(classgrow, finished: tuple[Path, str]) -> None:  # typ
     record = read_record(folder / RECORD_FILE)
     done = classgrow("show", folder)
     assert done.returncode == 0, done.stderr
-    facts = dict(line.split(":", 1) for line in done.stdout.splitlines()[:12])
+    facts = dict(line.split(":", 1) for line in done.stdout.splitlines()[:13])
+    assert facts["seal"].strip() == "the digest fits the content"
     assert facts["objective"].strip() == record.method.formula
     assert "finished, 2 of 2 phases" in facts["run"]
     assert facts["data"].strip() == "digits, classes per phase 3 x 2, class order natural, seed 1"

@@ -102,16 +102,24 @@ def test_a_run_stopped_in_the_middle_of_every_training(name: str, tmp_path: Path
     assert stopping.texts.count("exemplars") == (3 if name == "mnemonics" else 0)
 
 
-@pytest.mark.parametrize("method", ["fgp", "eeil", "lucir"])
+@pytest.mark.parametrize(
+    ("method", "precision"),
+    [("fgp", "float32"), ("eeil", "float32"), ("lucir", "float32"), ("fgp", "bfloat16")],
+)
 @pytest.mark.usefixtures("small_runs")
-def test_a_fast_run_stopped_in_the_middle_of_its_schedules(method: str, tmp_path: Path) -> None:
+def test_a_fast_run_stopped_in_the_middle_of_its_schedules(
+    method: str, precision: PrecisionWish, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """Every update has its own rate: a run that goes on must know which one comes next."""
+    if precision == "bfloat16":
+        request.getfixturevalue("bfloat16")  # skips where the processor cannot
     spec = Spec(dataset="digits", method=method, profile="fast", memory=12, classes=4, first=2, step=1, epochs=10)
-    whole = finish(spec, tmp_path / "whole")
+    whole = finish(spec, tmp_path / "whole", precision=precision)
+    assert whole[0]["execution"]["precision"] == precision
     later = whole[0]["resolved"]["recipe"]["later"]
     assert (later["shape"], later["warm_up"], later["epochs"] > 1) == ("linear", 0.1, method != "eeil")
     stopping = Stopping()
-    *parts, stops = stop_and_go_on(lambda: finish(spec, tmp_path / "stopped", stopping))
+    *parts, stops = stop_and_go_on(lambda: finish(spec, tmp_path / "stopped", stopping, precision=precision))
     assert_same(whole, (parts[0], parts[1]))
     assert stops == (5 if method == "eeil" else 3)
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from classgrow.data import cifar100
-from classgrow.data.cifar100 import MD5, RestrictedUnpickler, load_cifar100
+from classgrow.data.cifar100 import SHA256, RestrictedUnpickler, load_cifar100
 from classgrow.errors import ClassgrowError
 
 
@@ -33,7 +33,7 @@ def test_the_real_files(data_dir: Path) -> None:
 def test_one_flipped_byte_stops_a_real_file_before_it_is_unpickled(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in MD5:
+    for name in SHA256:
         (tmp_path / name).symlink_to(data_dir / "cifar-100-python" / name)
     content = bytearray((tmp_path / "meta").read_bytes())
     content[len(content) // 2] ^= 1
@@ -46,11 +46,11 @@ def test_one_flipped_byte_stops_a_real_file_before_it_is_unpickled(
     assert opened == []
 
 
-def test_a_malicious_file_is_stopped_by_its_md5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in MD5:
+def test_a_malicious_file_is_stopped_by_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in SHA256:
         (tmp_path / name).write_bytes(pickle.dumps(Malicious()))
     monkeypatch.setattr(cifar100, "_unpickled", lambda content: pytest.fail("the file was unpickled"))
-    with pytest.raises(ClassgrowError, match="md5 differs"):
+    with pytest.raises(ClassgrowError, match="SHA-256 differs"):
         load_cifar100(tmp_path)
 
 
@@ -62,7 +62,7 @@ def test_the_reader_refuses_everything_but_arrays(protocol: int) -> None:
 
 
 def test_planes_become_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files made by hand, naming numpy as the canonical ones do, with their md5s put on the list."""
+    """Files made by hand, naming numpy as the canonical ones do, with their digests put on the list."""
     rows = np.repeat(np.array([[1, 2, 3], [4, 5, 6]], dtype=np.uint8), 1024, axis=1)
     batch = {b"data": rows, b"fine_labels": [1, 0], b"coarse_labels": [0, 0]}
     folder = tmp_path / "cifar-100-python"
@@ -70,7 +70,7 @@ def test_planes_become_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for name, value in {"train": batch, "test": batch, "meta": {b"fine_label_names": [b"apple", b"bee"]}}.items():
         content = pickle.dumps(value, protocol=3).replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
         (folder / name).write_bytes(content)
-        monkeypatch.setitem(MD5, name, hashlib.md5(content).hexdigest())
+        monkeypatch.setitem(SHA256, name, hashlib.sha256(content).hexdigest())
     dataset = load_cifar100(tmp_path)
     assert dataset.train.read(torch.tensor([1, 0]))[:, 31, 7].tolist() == [[4, 5, 6], [1, 2, 3]]
     assert dataset.train.labels.tolist() == [1, 0]

@@ -50,7 +50,7 @@ def test_mnist_without_a_folder_asks_for_one() -> None:
         load("mnist", None)
 
 
-@pytest.mark.parametrize("problem", [ConnectionError("no route"), ValueError("MD5 hash does not match"), OSError()])
+@pytest.mark.parametrize("problem", [ConnectionError("no route"), ValueError("SHA256 hash does not match"), OSError()])
 def test_a_failed_download_names_the_way_out(problem: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any, **kwargs: Any) -> None:
         raise problem
@@ -69,5 +69,5 @@ def test_the_download_is_checked_and_read_from_the_cache(tmp_path: Path, monkeyp
     monkeypatch.setattr(cifar100, "load_cifar100", lambda folder: opened.append(folder) or digits)
     assert load("cifar100", None) is digits and opened == [tmp_path / "classgrow" / "cifar100"]
     assert asked["address"] == "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
-    assert asked["known_hash"] == "md5:eb9058c3a382ffc7106e4002c42a8d85"
+    assert asked["known_hash"] == "sha256:85cd44d02ba6437773c5bbd22e183051d648de2e7d6b014e1ef29b855ba677a7"
     assert asked["path"] == tmp_path / "classgrow"

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import os
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
+from classgrow.disk import make_private
 from classgrow.engine import compiled
 from classgrow.engine import weight_gradient as room
 from classgrow.engine.compiled import CompiledBackbones
-from classgrow.engine.weight_gradient import OwnWeightGradients, build, kernel, weight_gradient
+from classgrow.engine.weight_gradient import (
+    OwnWeightGradients,
+    build,
+    digest_file,
+    is_as_built,
+    kernel,
+    weight_gradient,
+)
 from classgrow.networks.small import SmallNet
 
 needs_kernel = pytest.mark.skipif(kernel() is None, reason="needs an AVX2 processor and a C++ compiler")
@@ -75,6 +85,30 @@ def test_a_compiled_step_uses_it_and_agrees(monkeypatch: pytest.MonkeyPatch) -> 
     assert sorted(taken) == sorted(part.weight.shape for part in fitting)
 
 
+def test_a_library_is_known_by_its_digest(tmp_path: Path) -> None:
+    library = tmp_path / "kernel.so"
+    library.write_bytes(b"code")
+    assert not is_as_built(library)
+    digest_file(library).write_text(hashlib.sha256(b"code").hexdigest())
+    assert is_as_built(library)
+    library.write_bytes(b"other code")
+    assert not is_as_built(library)
+
+
+def test_the_folder_of_libraries_belongs_to_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    folder.chmod(0o777)
+    make_private(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+    with pytest.raises(PermissionError, match="belongs to somebody else"):
+        make_private(folder)
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(PermissionError):
+        make_private(tmp_path / "link")
+
+
 def test_without_a_compiler_pytorch_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "works", lambda name: False)
     kernel.cache_clear()
@@ -89,4 +123,13 @@ def test_the_library_is_built_once(tmp_path: Path) -> None:
     first = build(tmp_path)
     made = first.stat().st_mtime_ns
     assert build(tmp_path) == first and first.stat().st_mtime_ns == made
-    assert [file.name for file in tmp_path.iterdir()] == [first.name]
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([first.name, digest_file(first).name])
+
+
+@needs_kernel
+def test_another_library_in_its_place_is_never_loaded(tmp_path: Path) -> None:
+    first = build(tmp_path)
+    good = first.read_bytes()
+    first.write_bytes(b"not what was built")
+    assert not is_as_built(first)
+    assert build(tmp_path).read_bytes()[:4] == good[:4] and is_as_built(first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from classgrow import checkpoint
 from classgrow.data.digits import load_digits
 from classgrow.data.labelled import ArrayStore, ClassLabel, Dataset, LabelledImages
 from classgrow.engine.runtime import Execution
@@ -18,6 +20,7 @@ from classgrow.errors import ClassgrowError
 from classgrow.experiments import run as running
 from classgrow.experiments.outline import outline
 from classgrow.experiments.run import CHECKPOINT_FILE, Outcome, prepare, run_spec
+from classgrow.experiments.run_folder import CHECKPOINTS
 from classgrow.progress import Silent
 from classgrow.records.record import RECORD_FILE, read_record, without_times, write_record
 from classgrow.records.summary import summary
@@ -191,13 +194,87 @@ def test_a_run_started_before_asks_for_resume(tmp_path: Path) -> None:
 def test_a_damaged_or_missing_checkpoint_is_told(tmp_path: Path) -> None:
     with pytest.raises(UnpluggedError):
         go(tmp_path, progress=Pulled(13))
-    checkpoint = next(tmp_path.iterdir()) / CHECKPOINT_FILE
-    checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
+    paths = [next(tmp_path.iterdir()) / name for name in CHECKPOINTS]
+    for path in paths:
+        path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ClassgrowError, match="is damaged"):
         go(tmp_path, resume=True)
-    checkpoint.unlink()
+    for path in paths:
+        path.unlink()
     with pytest.raises(ClassgrowError, match="is missing"):
         go(tmp_path, resume=True)
+
+
+class Heard(Silent):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
+@pytest.mark.parametrize("batches", [11, 13, 24, 30])
+def test_from_the_checkpoint_before_a_run_ends_with_the_same_bits(
+    tmp_path: Path, whole: dict[str, Any], batches: int
+) -> None:
+    """Also where the record already has the phase that the older checkpoint is in the middle of."""
+    with pytest.raises(UnpluggedError):
+        go(tmp_path, progress=Pulled(batches))
+    (next(tmp_path.iterdir()) / CHECKPOINT_FILE).write_bytes(b"lost")
+    heard = Heard()
+    assert without_times(go(tmp_path, resume=True, progress=heard).record) == whole
+    assert "goes on from the one before" in heard.said[0]
+    assert sorted(path.name for path in next(tmp_path.iterdir()).iterdir()) == [CHECKPOINT_FILE, "lock", RECORD_FILE]
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"seed": 2}, CHECKPOINTS),
+        ({"order": "seed:3"}, CHECKPOINTS),
+        ({"lr": 0.3}, (RECORD_FILE,)),
+        ({"seed": 2}, (RECORD_FILE, *CHECKPOINTS)),
+    ],
+    ids=["seed", "order", "record", "both"],
+)
+def test_another_runs_files_are_refused(tmp_path: Path, change: dict[str, Any], names: tuple[str, ...]) -> None:
+    """Seed 2's checkpoint in seed 1's folder would go on to a wrong result without a word."""
+    folders = []
+    for spec in (SPEC, SPEC.model_copy(update=change)):
+        with pytest.raises(UnpluggedError):
+            go(tmp_path, spec, progress=Pulled(13))
+        folders.append(prepare(spec, tmp_path).folder)
+    for name in names:
+        shutil.copy(folders[1] / name, folders[0] / name)
+    with pytest.raises(ClassgrowError, match="belongs to another run"):
+        go(tmp_path, resume=True)
+
+
+def test_a_foreign_finished_record_is_not_this_run(tmp_path: Path, uninterrupted: dict[str, Any]) -> None:
+    other = SPEC.model_copy(update={"seed": 2, "phases": 1, "epochs": 1})
+    folder = go(tmp_path, other).folder
+    mine = prepare(SPEC.model_copy(update={"phases": 1, "epochs": 1}), tmp_path).folder
+    shutil.copytree(folder, mine)
+    with pytest.raises(ClassgrowError, match="belongs to another run"):
+        go(tmp_path, SPEC.model_copy(update={"phases": 1, "epochs": 1}), resume=True)
+
+
+def test_a_checkpoint_of_before_is_known_by_its_classes(tmp_path: Path, whole: dict[str, Any]) -> None:
+    """It does not say which run it is of."""
+    with pytest.raises(UnpluggedError):
+        go(tmp_path, progress=Pulled(13))
+    path = next(tmp_path.iterdir()) / CHECKPOINT_FILE
+    tensors, plain = checkpoint.read(path)
+    del plain["run"]
+    plain["state"]["classes"][0][0] = 9  # type: ignore[index, call-overload]
+    checkpoint.write(path, tensors, plain)
+    with pytest.raises(ClassgrowError, match="belongs to another run"):
+        go(tmp_path, resume=True)
+    plain["state"]["classes"][0][0] = 0  # type: ignore[index, call-overload]
+    checkpoint.write(path, tensors, plain)
+    assert without_times(go(tmp_path, resume=True).record) == whole
 
 
 HOLD = """

@@ -13,7 +13,7 @@ import pytest
 import classgrow
 
 ROOT = Path(__file__).parents[2]
-COPIED = (".ci", ".github", "benchmarks", "docs", "examples", "results", "src", "tests")
+COPIED = (".ci", ".github", "benchmarks", "docs", "examples", "results", "src", "tests", "torture")
 NEEDED = (
     ".ci/run",
     ".github/workflows/ci.yml",

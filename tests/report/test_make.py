@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from classgrow.errors import ClassgrowError
 from classgrow.records.record import RECORD_FILE
+from classgrow.records.seal import SEAL
 from classgrow.report.make import MARKER, make_report
 
 
@@ -87,7 +89,8 @@ def test_only_broken_records_are_an_error(tmp_path: Path) -> None:
 def test_an_identity_cannot_leave_the_folder(make, write, tmp_path: Path) -> None:
     write([make("fgp"), make("icarl").model_copy(update={"identity": "ok"})], tmp_path / "runs")
     path = tmp_path / "runs" / "ok" / RECORD_FILE
-    path.write_text(path.read_text().replace('"identity": "ok"', '"identity": "../../escaped"'))
+    content = {name: value for name, value in json.loads(path.read_text()).items() if name != SEAL}
+    path.write_text(json.dumps(content | {"identity": "../../escaped"}))
     made = make_report(tmp_path / "runs", tmp_path / "report")
     assert made.runs == 1
     assert "escaped" in made.problems[0]

@@ -18,7 +18,7 @@ from classgrow.parts.classification import CrossEntropy
 from classgrow.parts.selection import closest_to_mean, herding, random_choice
 from classgrow.recipes import recipe_for
 from classgrow.state import State
-from classgrow.steps import Declares, Grow, Phase, PhasePlan, Remember, RememberEverything, Train, declared
+from classgrow.steps import Declares, Grow, Phase, PhasePlan, Remember, RememberEverything, Train, declared, imprinted
 from classgrow.steps.phase import SavePoint, Step
 
 Patches = Callable[..., tuple[np.ndarray, np.ndarray]]
@@ -105,7 +105,7 @@ def test_every_step_gets_a_phase_of_its_own(patches: Patches) -> None:
 
 def test_what_ours_declare() -> None:
     loss = CrossEntropy()
-    assert declared(Grow()) == Declares() and declared(object()) == Declares()  # type: ignore[arg-type]
+    assert declared(Grow(imprinted, True)) == Declares(first_phase=Grow()) and declared(object()) == Declares()  # type: ignore[arg-type]
     assert declared(Train(loss)).objective is loss
     assert declared(Remember(herding, held_out=0.1)).memory == "budget"
     assert declared(Remember(herding, held_out=0.1)).held_out == 0.1

@@ -32,10 +32,11 @@ def data(
     from classgrow.cli.live import LiveRun
     from classgrow.cli.printing import console
     from classgrow.data.report import inspect
+    from classgrow.records.words import printable
 
     with LiveRun(console()) as live:
         report = inspect(folder, dataset, thorough=not quick, progress=live)
     for line in report.lines(sys.maxsize) if every else report.lines():
-        typer.echo(line)
+        typer.echo(printable(line))
     if not report.complete or (strict and not report.clean):
         raise ClassgrowError(f"{folder} cannot be used as it is: see the lines above for what to add or remove.")

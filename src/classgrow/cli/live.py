@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from classgrow.cli.flags import with_flags
 from classgrow.cli.tables import DASH, accuracy_by, number
 from classgrow.records.record import Record
+from classgrow.records.words import printable
 
 if TYPE_CHECKING:
     from classgrow.experiments.run import Run
@@ -141,7 +142,7 @@ class LiveRun:
         self._bar.update(self._place, visible=False)
 
     def say(self, text: str) -> None:
-        self.console.print(with_flags(text), markup=False, soft_wrap=True)
+        self.console.print(printable(with_flags(text)), markup=False, emoji=False, soft_wrap=True)
 
     def _speed(self) -> str:
         rate = self.stage.rate

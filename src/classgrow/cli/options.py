@@ -71,6 +71,16 @@ Again = Annotated[
 Processes = Annotated[
     int | None, typer.Option(min=1, help="Processes that share every batch, on this machine; default 1.")
 ]
+OnDivergenceWord = Annotated[
+    str,
+    typer.Option(help="Where a loss stops being a number: stop, or retry from the last checkpoint at half the rate."),
+]
+ShareFirstPhase = Annotated[
+    bool,
+    typer.Option(
+        "--share-first-phase", help="Take phase 1 from another run that began alike, and keep one's own for others."
+    ),
+]
 CompileWord = Annotated[str, typer.Option(help="auto (where it pays), on or off.")]
 
 # --- the paper's grid ------------------------------------------------------------------------------------------------

@@ -25,7 +25,8 @@ def print_table(table: Table) -> None:
     title = Text(printable(table.title), "bold") if table.title else None  # as text: a name in it may look like markup
     shown = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
     for place, name in enumerate(table.columns):
-        shown.add_column(Text(printable(name)), justify="left" if place == 0 else "right", no_wrap=True)
+        words = place == 0 or table.words
+        shown.add_column(Text(printable(name)), justify="left" if words else "right", no_wrap=not table.words)
     for row in table.rows:
         shown.add_row(*(Text(printable(cell)) for cell in row))
     if table.footer:

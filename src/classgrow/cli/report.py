@@ -20,10 +20,11 @@ def report(
     ] = False,
 ) -> None:
     """Make a page of all runs: the paper's tables and figures beside its own numbers, and a page for each run."""
+    from classgrow.records.words import printable
     from classgrow.report.make import make_report
 
     made = make_report(runs, output, authors)
     for problem in made.problems:
-        typer.echo(with_flags(problem), err=True)
+        typer.echo(printable(with_flags(problem)), err=True)
     counts = f"Runs: {made.runs} ({made.complete} complete); tables: {made.tables}; figures: {made.figures}."
     typer.echo(f"{counts} Open {made.index}")

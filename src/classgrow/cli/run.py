@@ -29,6 +29,7 @@ from classgrow.cli.options import (
     MethodOptions,
     ModelOutput,
     NetworkName,
+    OnDivergenceWord,
     Order,
     Phases,
     Precision,
@@ -40,6 +41,7 @@ from classgrow.cli.options import (
     RunOutput,
     Seed,
     Selection,
+    ShareFirstPhase,
     SpecFile,
     Step,
     Strict,
@@ -52,6 +54,7 @@ from classgrow.errors import ClassgrowError
 if TYPE_CHECKING:
     from classgrow.engine.compiled import Compile
     from classgrow.engine.runtime import PrecisionWish
+    from classgrow.experiments.divergence import OnDivergence
     from classgrow.experiments.run import Outcome
     from classgrow.learner import Learner
     from classgrow.records.record import Record
@@ -74,7 +77,9 @@ class HowToRun:
     processes: int | None = None
     compile: Compile = "auto"
     precision: PrecisionWish = "auto"
+    share_first_phase: bool = False
     tensorboard: bool = False
+    on_divergence: OnDivergence = "stop"
     model: Path | None = None
 
 
@@ -108,6 +113,8 @@ def run(
     processes: Processes = None,
     compile: CompileWord = "auto",
     precision: Precision = "auto",
+    on_divergence: OnDivergenceWord = "stop",
+    share_first_phase: ShareFirstPhase = False,
     tensorboard: Tensorboard = False,
     model: ModelOutput = None,
 ) -> None:
@@ -123,7 +130,8 @@ def run(
     how = HowToRun(
         output=output, data_dir=data_dir, strict=strict, resume=resume, again=again, device=device, threads=threads,
         processes=processes, compile=read_compile(compile), precision=read_precision(precision),
-        tensorboard=tensorboard, model=model,
+        share_first_phase=share_first_phase, tensorboard=tensorboard, model=model,
+        on_divergence=read_on_divergence(on_divergence),
     )  # fmt: skip
     run_here_or_in_several(spec, how)
 
@@ -169,6 +177,13 @@ def read_compile(word: str) -> Compile:
     return wishes[word]
 
 
+def read_on_divergence(word: str) -> OnDivergence:
+    wishes: dict[str, OnDivergence] = {"stop": "stop", "retry": "retry"}
+    if word not in wishes:
+        raise ClassgrowError(f"--on-divergence is stop or retry, not {word!r}.")
+    return wishes[word]
+
+
 def read_options(words: list[str]) -> dict[str, float] | None:
     """["strength=0.5"] as names and numbers; None if there are none."""
     found: dict[str, float] = {}
@@ -203,7 +218,14 @@ def resume_command(spec: Spec, how: HowToRun) -> str:
         words.append(f"--processes {how.processes}")
     if how.device != "auto":
         words.append(f"--device {shlex.quote(how.device)}")
-    flags = {"--strict": how.strict, "--tensorboard": how.tensorboard, "--resume": True}
+    if how.on_divergence != "stop":
+        words.append(f"--on-divergence {how.on_divergence}")
+    flags = {
+        "--strict": how.strict,
+        "--share-first-phase": how.share_first_phase,
+        "--tensorboard": how.tensorboard,
+        "--resume": True,
+    }
     return " ".join([*words, *(flag for flag, given in flags.items() if given)])
 
 
@@ -237,6 +259,8 @@ def carry_out(spec: Spec, how: HowToRun) -> None:
             execution=decide(how.device, how.threads, processes=place.processes),
             compile=how.compile,
             precision=how.precision,
+            share_first_phase=how.share_first_phase,
+            on_divergence=how.on_divergence,
             progress=live,
             ready=live.ready,
             after_phase=after_phase,

@@ -11,7 +11,7 @@ import typer
 from classgrow.cli.flags import with_flags
 
 if TYPE_CHECKING:
-    from classgrow.records.record import Record
+    from classgrow.records.record import Record, Retry
     from classgrow.specs.spec import ResolvedSpec
 
 
@@ -39,7 +39,7 @@ def show(
         contents = [as_json_values(folder, record) for folder, record in runs]
         typer.echo(json.dumps(contents[0] if single else contents, indent=1, allow_nan=False))
     elif single:
-        print_run(*runs[0])
+        print_run(*found[0])
     else:
         from classgrow.cli.printing import print_table
         from classgrow.cli.tables import runs_table
@@ -65,13 +65,14 @@ def as_json_values(folder: Path, record: Record) -> dict[str, object]:
     }
 
 
-def print_run(folder: Path, record: Record) -> None:
+def print_run(file: Path, record: Record) -> None:
     """One run for people."""
+    folder = file.parent
     from classgrow.cli.printing import console, print_table
     from classgrow.cli.tables import detail_table
     from classgrow.records.words import printable
 
-    for name, text in facts(folder, record):
+    for name, text in [*facts(folder, record), ("seal", seal_text(file))]:
         console().print(f"{name + ':':<10} {printable(text)}", markup=False, emoji=False, soft_wrap=True)
     print_table(detail_table(record))
 
@@ -119,9 +120,26 @@ def facts(folder: Path, record: Record) -> list[tuple[str, str]]:
             f"classgrow {record.code.version}{commit}, torch {versions.torch}, numpy {versions.numpy}, "
             f"python {versions.python}",
         ),
+        *(("retried", retry_text(retry)) for retry in record.retries),
         ("time", f"{clock_text(seconds)} (started {record.started})"),
+        *shared_text(record),
         ("repeat", repeat_command(record) or "not by this version: it does not know all settings"),
     ]
+
+
+def seal_text(file: Path) -> str:
+    """Whether the numbers are those that were written; records of earlier versions cannot tell."""
+    from classgrow.records.seal import is_sealed
+
+    return "the digest fits the content" if is_sealed(file) else "not sealed (written by an earlier version)"
+
+
+def shared_text(record: Record) -> list[tuple[str, str]]:
+    """Where the training of the first phase comes from, if it is another run's."""
+    origin = record.first_phase
+    if origin is None:
+        return []
+    return [("phase 1", f"trained by the run {origin.run} (finished {origin.finished}), its seconds included in time")]
 
 
 def network_text(resolved: ResolvedSpec) -> str:
@@ -129,6 +147,13 @@ def network_text(resolved: ResolvedSpec) -> str:
 
     preset = PRESETS[resolved.kind]
     return f"{resolved.network or preset.network} (preset {preset.name})"
+
+
+def retry_text(retry: Retry) -> str:
+    return (
+        f"phase {retry.phase}, epoch {retry.epoch}, update {retry.update}: the loss stopped being a number at a "
+        f"learning rate of {retry.rate:.6g}; every rate was halved from the checkpoint before on"
+    )
 
 
 def sizes_text(sizes: list[int]) -> str:

@@ -20,13 +20,14 @@ SINGLE_ORDER = (
 
 @dataclass(frozen=True)
 class Table:
-    """Column names, rows of text, and rows set apart below them."""
+    """Column names, rows of text, and rows set apart below them. `words`: texts in every column, not numbers."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     footer: tuple[tuple[str, ...], ...] = ()
     title: str = ""
     notes: tuple[str, ...] = ()
+    words: bool = False
 
     def markdown(self) -> str:
         """The same for a text file."""

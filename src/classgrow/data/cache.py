@@ -22,6 +22,7 @@ import numpy as np
 
 from classgrow.errors import ClassgrowError
 from classgrow.file_lock import lock
+from classgrow.file_lock import lock_file as opened_lock
 from classgrow.progress import Progress
 
 FORMAT = 1
@@ -160,14 +161,14 @@ def discard(folder: Path) -> None:
 @contextmanager
 def only_builder(folder: Path, progress: Progress) -> Iterator[None]:
     """Hold the right to build this cache; wait while another process does. A dead process lets go of it."""
-    with lock_file(folder).open("w") as file:
+    with opened_lock(lock_path(folder)) as file:
         if not lock(file):
             progress.say("Another process is reading these images: waiting for it.")
             lock(file, wait=True)
         yield
 
 
-def lock_file(folder: Path) -> Path:
+def lock_path(folder: Path) -> Path:
     return folder.with_suffix(".lock")
 
 
@@ -191,10 +192,10 @@ def clear_cache() -> int:
     """Remove every cache and return the bytes freed. One that is being built right now is refused."""
     freed = 0
     for entry in cache_entries():
-        path = lock_file(entry.folder)
+        path = lock_path(entry.folder)
         if not os.access(path.parent, os.W_OK):
             raise ClassgrowError(f"The image cache {path.parent} cannot be changed: it is read-only here.")
-        with path.open("w") as file:
+        with opened_lock(path) as file:
             if not lock(file):
                 raise ClassgrowError(
                     f"Another process is filling the image cache {entry.folder}: wait until it ends, or stop it."

@@ -28,8 +28,9 @@ from classgrow.data.cache import (
 )
 from classgrow.data.crops import size_with_short_side
 from classgrow.data.decode import BrokenImageError, decode, decoder_name
-from classgrow.data.opening import open_image
+from classgrow.data.opening import LARGEST_FILE, image_bytes, open_image
 from classgrow.data.threads import ahead, shared_pool, thread_count
+from classgrow.disk import check_regular
 from classgrow.errors import ClassgrowError
 from classgrow.progress import Progress
 
@@ -72,6 +73,7 @@ def estimated_bytes(sources: Sequence[Source]) -> int:
 
 def _kept_bytes(source: Source) -> int | None:
     try:
+        check_regular(source.path, LARGEST_FILE)
         with open_image(source.path) as image:
             height, width = image.height, image.width
     except Exception:  # a broken file takes no room
@@ -192,7 +194,7 @@ class Build:
 
     def _prepare(self, number: int) -> Prepared:
         try:
-            decoded = decode(self.sources[number].path.read_bytes(), SHORT_SIDE)
+            decoded = decode(image_bytes(self.sources[number].path), SHORT_SIDE)
         except BrokenImageError as problem:
             return Prepared(number, None, note=str(problem))
         except OSError as problem:

@@ -12,6 +12,7 @@ import numpy as np
 
 from classgrow.data.facts import DatasetFacts, PaperProtocol
 from classgrow.data.place import given_folder
+from classgrow.disk import read_regular
 from classgrow.errors import ClassgrowError
 from classgrow.presets import CIFAR_COLOURS
 from classgrow.progress import Progress
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
     from classgrow.data.labelled import ClassLabel, Dataset, LabelledImages
 
 ADDRESS = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
-ARCHIVE_MD5 = "eb9058c3a382ffc7106e4002c42a8d85"
+ARCHIVE_SHA256 = "85cd44d02ba6437773c5bbd22e183051d648de2e7d6b014e1ef29b855ba677a7"
 
 FOLDER = "cifar-100-python"
-MD5 = {
-    "train": "16019d7e3df5f24257cddd939b257f8d",
-    "test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
-    "meta": "7973b15100ade9c7d40fb424638fde48",
+SHA256 = {
+    "train": "735e79b04f092ca3d2e6d07f368c0a7d70d48c48d28865950cc24454cf45129b",
+    "test": "4b67687d9933c4db8f0831104447f15b93774f4f464bd0516f0f0f2ac83b7864",
+    "meta": "a5d4786345c961390f865e93b434dbd5c6904ce880667e0cb888c97d449f28b9",
 }
+LARGEST_FILE = 256 * 2**20
 ALLOWED = {("numpy.core.multiarray", "_reconstruct"), ("numpy", "ndarray"), ("numpy", "dtype")}
 
 
@@ -36,7 +38,7 @@ def load_cifar100(data_dir: Path) -> Dataset:
     from classgrow.data.labelled import ClassLabel, Dataset
 
     folder = _folder(data_dir)
-    contents = {name: _checked_bytes(folder / name) for name in MD5}
+    contents = {name: _checked_bytes(folder / name) for name in SHA256}
     names = [name.decode() for name in _unpickled(contents.pop("meta"))[b"fine_label_names"]]
     classes = tuple(ClassLabel(number, name) for number, name in enumerate(names))
     return Dataset(
@@ -57,7 +59,7 @@ class RestrictedUnpickler(pickle.Unpickler):
 
 def _folder(data_dir: Path) -> Path:
     for folder in (data_dir / FOLDER, data_dir):
-        if all((folder / name).is_file() for name in MD5):
+        if all((folder / name).is_file() for name in SHA256):
             return folder
     raise ClassgrowError(
         f"{data_dir} does not hold the CIFAR-100 files train, test and meta (nor does its folder {FOLDER}): "
@@ -67,11 +69,16 @@ def _folder(data_dir: Path) -> Path:
 
 def _checked_bytes(path: Path) -> bytes:
     """The file's bytes, once they are known to be the canonical ones; what is checked is what will be read."""
-    content = path.read_bytes()
-    if hashlib.md5(content, usedforsecurity=False).hexdigest() != MD5[path.name]:
+    try:
+        content = read_regular(path, LARGEST_FILE)
+    except OSError as problem:
         raise ClassgrowError(
-            f"{path} is not the canonical CIFAR-100 file (its md5 differs) and was not opened: "
-            "delete it and unpack or download it again."
+            f"The CIFAR-100 file {path} cannot be read ({problem.strerror}): make it readable, or unpack it again."
+        ) from problem
+    if hashlib.sha256(content).hexdigest() != SHA256[path.name]:
+        raise ClassgrowError(
+            f"{path} is not the canonical CIFAR-100 file (its SHA-256 differs) and was not opened: "
+            "put the canonical file there, or unpack it elsewhere and name that folder."
         )
     return content
 
@@ -96,11 +103,11 @@ def _downloaded() -> Path:
     import pooch
 
     cache = Path(pooch.os_cache("classgrow"))
-    members = [f"{FOLDER}/{name}" for name in MD5]
+    members = [f"{FOLDER}/{name}" for name in SHA256]
     try:
         pooch.retrieve(
             ADDRESS,
-            known_hash=f"md5:{ARCHIVE_MD5}",
+            known_hash=f"sha256:{ARCHIVE_SHA256}",
             path=cache,
             fname="cifar-100-python.tar.gz",
             processor=pooch.Untar(members=members, extract_dir="cifar100"),

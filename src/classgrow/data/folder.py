@@ -76,7 +76,9 @@ def load_folder(
     root = Path(root)
     splits = list_splits(root)
     classes = sorted(splits.train.counts())
-    return dataset_from(name or root.resolve().name, splits, classes, {}, side, strict, progress or Silent())
+    return dataset_from(
+        as_utf_8(name or Path(os.path.realpath(root)).name), splits, classes, {}, side, strict, progress or Silent()
+    )
 
 
 def split_folders(root: Path) -> tuple[Path, Path]:
@@ -103,7 +105,7 @@ def list_split(folder: Path, root: Path, classes: Sequence[str] | None = None) -
     unrecognised: list[str] = []
     above = (os.path.realpath(root), os.path.realpath(folder))
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-        if not entry.is_dir():
+        if not is_folder(entry):
             unrecognised.append(Path(entry.path).relative_to(root).as_posix())
         elif (classes is None or entry.name in classes) and not entry.name.startswith("."):
             for file in files_under(entry.path, above):
@@ -122,10 +124,18 @@ def files_under(folder: str, above: tuple[str, ...]) -> Iterator[os.DirEntry[str
     if here in above:
         return
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-        if entry.is_dir():
+        if is_folder(entry):
             yield from files_under(entry.path, (*above, here))
         else:
             yield entry
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Also asked of a link to itself, which is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def looks_like_image(name: str) -> bool:
@@ -165,7 +175,7 @@ def dataset_from(
     if side is None:
         shorter = np.minimum(train_cache.index["height"], train_cache.index["width"])
         side = min(SHORT_SIDE, int(np.median(shorter)))
-    labels = tuple(ClassLabel(rank, readable.get(known, known)) for rank, known in enumerate(classes))
+    labels = tuple(ClassLabel(rank, as_utf_8(readable.get(known, known))) for rank, known in enumerate(classes))
     place = {known: rank for rank, known in enumerate(classes)}
     views = []
     for title, listing, cache in (("train", splits.train, train_cache), ("test", splits.test, test_cache)):
@@ -225,8 +235,12 @@ def tell_skipped(title: str, listing: Listing, cache: Cache, strict: bool, progr
 def listed(names: Sequence[str], most: int = NAMED) -> str:
     """The first few names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    shown = [name.encode("utf-8", "backslashreplace").decode() for name in names[:most]]  # not all are UTF-8
-    return ", ".join(shown) + more
+    return ", ".join(map(as_utf_8, names[:most])) + more
+
+
+def as_utf_8(name: str) -> str:
+    """A file's name with what is no UTF-8 in it as \\udcff would be written: records and terminals take no other."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _load(data_dir: Path | None, progress: Progress, strict: bool) -> Dataset:

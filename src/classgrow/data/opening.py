@@ -10,17 +10,26 @@ from typing import IO
 
 from PIL import Image
 
+from classgrow.disk import read_regular
+
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 """What people have photos in. Pillow's reader of EPS, for one, would start Ghostscript."""
 
 MOST_PIXELS = 180_000_000
 """Larger pictures are refused: a small file can claim to be one that fills all memory."""
+LARGEST_FILE = 2**30
+"""Bytes of an image file."""
 # Pillow warns from half of that on; the bound above, which open_image keeps, is the one that counts here
 warnings.filterwarnings("ignore", message=r"Image size \(\d+ pixels\) exceeds limit", module=r"PIL\.Image")
 
 
 class TooManyPixelsError(ValueError):
     """A picture that would fill the memory."""
+
+
+def image_bytes(path: Path) -> bytes:
+    """The content of an image file; a pipe, a device or a file beyond all bounds is refused. Raises OSError."""
+    return read_regular(path, LARGEST_FILE)
 
 
 def open_image(source: Path | IO[bytes]) -> Image.Image:

@@ -18,6 +18,7 @@ from classgrow.data.imagenet import (
     imagenet_splits,
     published_subset,
 )
+from classgrow.data.opening import image_bytes
 from classgrow.data.threads import ahead, shared_pool, thread_count
 from classgrow.errors import ClassgrowError
 from classgrow.progress import Progress, Silent
@@ -145,7 +146,7 @@ def _problems(sources: Sequence[Source], title: str, progress: Progress) -> list
 
 def _check(source: Source) -> tuple[str, bool]:
     try:
-        return decode(source.path.read_bytes(), GLANCE).note, True
+        return decode(image_bytes(source.path), GLANCE).note, True
     except BrokenImageError as problem:
         return str(problem), False
     except OSError as problem:

@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 from classgrow.data.labelled import LabelledImages
 from classgrow.engine.batches import batch_count, training_batches
 from classgrow.engine.runtime import Runtime
-from classgrow.errors import ClassgrowError
+from classgrow.errors import DivergedError
 from classgrow.inputs import Inputs
 from classgrow.networks.network import Network
 from classgrow.progress import Progress
@@ -104,8 +104,8 @@ class Training:
             total, steps = total + loss.detach(), steps + 1
             progress.advance(size)
             if steps % LOOK_EVERY == 0:
-                self.look(total, epoch)
-        return self.look(total, epoch) / steps
+                self.look(total, epoch, steps)
+        return self.look(total + 0 * self.weights_sum(), epoch, steps) / steps
 
     def loss(self, images: Tensor, labels: Tensor, stands_in: bool = False) -> Tensor:
         """The objective on one batch: every term divided by its count over all processes.
@@ -168,14 +168,16 @@ class Training:
                 find_unused_parameters=not type(self.network.backbone).__module__.startswith("classgrow."),
             )
 
-    def look(self, total: Tensor, epoch: int) -> float:
+    def weights_sum(self) -> Tensor:
+        """No number where a weight is none: the last update of an epoch may break what its loss did not show."""
+        return torch.stack([one.detach().sum() for one in self.network.parameters() if one.numel()]).sum()
+
+    def look(self, total: Tensor, epoch: int, step: int) -> float:
         """The summed loss as a number; training stops where it is not one."""
         value = float(self.runtime.mean_over_processes(total))
         if value != value or value in (float("inf"), float("-inf")):
-            raise ClassgrowError(
-                f"The loss stopped being a number in {' '.join(str(part) for part in self.place)}, epoch {epoch + 1}: "
-                "the learning rate is too high for this data; give a lower one (`lr`), or try another method."
-            )
+            place = " ".join(str(part) for part in self.place)
+            raise DivergedError(place, epoch + 1, step, self.rate(epoch, step - 1))
         return value
 
 

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from classgrow.data.cache import user_cache
+from classgrow.disk import read_regular
 from classgrow.engine.runtime import Execution, Precision, Runtime
 from classgrow.networks.catalogue import build_backbone
 from classgrow.networks.network import channels_last
@@ -159,7 +160,7 @@ def answer_file(question: Question) -> Path:
 def read(path: Path, question: Question) -> Timings | None:
     """What the file answers to the question; None if there is none, or it is damaged."""
     with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(path, 2**20))
         if content["question"] == question:
             return {} if content["timings"] == {} else checked(content["timings"], question)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
@@ -80,6 +81,22 @@ def is_there(device: str) -> bool:
     return known.get(kind, False)
 
 
+_threaded_in: set[int] = set()
+"""The processes that computed with several threads: a process forked from one has its threads' locks, but not them."""
+
+
+def refuse_forked(execution: Execution) -> None:
+    """A forked process would wait for ever for threads that it does not have."""
+    if execution.threads < 2 or execution.device != "cpu":
+        return
+    if _threaded_in and os.getpid() not in _threaded_in:
+        raise ClassgrowError(
+            "This process was forked from one that had computed with several threads, and would hang: start it by "
+            "multiprocessing's method spawn, or compute with one thread."
+        )
+    _threaded_in.add(os.getpid())
+
+
 class Runtime:
     """Carries out an `Execution`."""
 
@@ -98,6 +115,7 @@ class Runtime:
 
         Torch has one number of threads for the whole process: two learners each get their own while they work.
         """
+        refuse_forked(self.execution)
         before = torch.get_num_threads()
         if before != self.execution.threads:
             torch.set_num_threads(self.execution.threads)

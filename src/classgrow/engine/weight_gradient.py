@@ -21,6 +21,7 @@ from torch import Tensor
 from torch._inductor.custom_graph_pass import CustomGraphPass
 from torch.fx import Graph, Node
 
+from classgrow.disk import make_private, write_atomically
 from classgrow.engine.compiled import compiler
 
 SOURCE = Path(__file__).with_suffix(".cpp")
@@ -34,13 +35,27 @@ def build(folder: Path) -> Path:
         raise FileNotFoundError("there is no C++ compiler")
     mark = hashlib.sha256(source + f"{tool} {FLAGS} {platform.node()} {platform.machine()}".encode()).hexdigest()
     library = folder / f"weight_gradient-{mark[:16]}.so"
-    if not library.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
+    if not is_as_built(library):
         with tempfile.TemporaryDirectory(dir=folder) as room:
             made = Path(room) / library.name
             subprocess.run([tool, *FLAGS, str(SOURCE), "-o", str(made)], check=True, capture_output=True)
+            write_atomically(digest_file(library), hashlib.sha256(made.read_bytes()).hexdigest().encode())
             made.replace(library)
     return library
+
+
+def is_as_built(library: Path) -> bool:
+    """Whether the library is there, and is the one that was built: no other code is ever loaded."""
+    try:
+        built = digest_file(library).read_text(encoding="ascii")
+        return hashlib.sha256(library.read_bytes()).hexdigest() == built
+    except (OSError, ValueError):
+        return False
+
+
+def digest_file(library: Path) -> Path:
+    return library.with_suffix(".sha256")
 
 
 @cache

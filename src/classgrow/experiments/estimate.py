@@ -15,6 +15,7 @@ import torch
 from classgrow.checkpoint import write_atomically
 from classgrow.data.catalogue import DATASETS
 from classgrow.data.labelled import LabelledImages
+from classgrow.disk import read_regular
 from classgrow.engine.loop import Training, make_optimiser
 from classgrow.engine.runtime import Runtime, decide
 from classgrow.errors import ClassgrowError
@@ -88,7 +89,7 @@ def speeds(presets: Iterable[PresetName], output: Path) -> dict[PresetName, floa
     machine["device"] = decide().device
     known: dict[PresetName, float] = {}
     with suppress(OSError, ValueError, KeyError, TypeError):
-        content = json.loads((output / SPEED_FILE).read_text(encoding="utf-8"))
+        content = json.loads(read_regular(output / SPEED_FILE, 2**20))
         known = content["seconds_per_image"] if content["machine"] == machine else {}
     known |= recorded_speeds(output)
     missing = [preset for preset in dict.fromkeys(presets) if preset not in known]

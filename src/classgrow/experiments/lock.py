@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from classgrow.errors import ClassgrowError
-from classgrow.file_lock import lock
+from classgrow.file_lock import lock, lock_file
 
 LOCK_FILE = "lock"
 TRIES, PAUSE = 4, 0.05
@@ -22,7 +22,14 @@ class BusyError(ClassgrowError):
 @contextmanager
 def only_one(folder: Path) -> Iterator[None]:
     """Hold the folder's lock inside; `BusyError` where another process holds it."""
-    with (folder / LOCK_FILE).open("w") as file:
+    with ExitStack() as held:
+        try:
+            file = held.enter_context(lock_file(folder / LOCK_FILE))
+        except OSError as error:
+            raise ClassgrowError(
+                f"The lock {folder / LOCK_FILE} cannot be opened ({error.strerror}): move what is there away, or "
+                "choose another `output`."
+            ) from error
         for attempt in range(1, TRIES + 1):
             if lock(file):
                 break
@@ -35,7 +42,7 @@ def only_one(folder: Path) -> Iterator[None]:
 def is_locked(folder: Path) -> bool:
     """Whether a living process works in the folder."""
     try:
-        with (folder / LOCK_FILE).open() as file:
+        with lock_file(folder / LOCK_FILE, create=False) as file:
             return not lock(file, shared=True)
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:  # no lock, or nothing that anybody could hold
         return False

@@ -18,22 +18,32 @@ from classgrow.engine.group import Group, join, reporting_lost_processes
 from classgrow.engine.resident import resident
 from classgrow.engine.runtime import Execution, PrecisionWish, decide
 from classgrow.errors import ClassgrowError
+from classgrow.experiments.divergence import OnDivergence, check_wishes, retrying
 from classgrow.experiments.evaluation import evaluate
 from classgrow.experiments.execution import chosen_execution, step_of
-from classgrow.experiments.lock import LOCK_FILE, only_one
+from classgrow.experiments.first_phase import (
+    FirstPhase,
+    agreed_checkpoint,
+    begin_first_phase,
+    checkpoint_for,
+    first_phase_of,
+)
+from classgrow.experiments.lock import only_one
+from classgrow.experiments.ownership import learn_again, refuse_other_classes, refuse_other_run
 from classgrow.experiments.plan import budget_of, method_of, network_of, resolved_for
 from classgrow.experiments.resume import resume_execution
+from classgrow.experiments.run_folder import CHECKPOINT_FILE, claim_folder, clear_folder
 from classgrow.experiments.start import make_learner, new_record, now
+from classgrow.json_values import JsonDict
 from classgrow.learner import Learner
+from classgrow.learner.phases import saved_phase
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.progress import Progress, Silent
 from classgrow.records import record as records
-from classgrow.records.folder import FAILURE_FILE, make_writable, run_dir
+from classgrow.records.folder import run_dir
 from classgrow.records.record import RECORD_FILE, Record, read_record, write_record
 from classgrow.specs.spec import ResolvedSpec, Spec, identity, phases_to_run
-
-CHECKPOINT_FILE = "checkpoint.safetensors"
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,8 @@ def run_spec(
     execution: Execution | None = None,
     compile: Compile = "auto",
     precision: PrecisionWish = "auto",
+    on_divergence: OnDivergence = "stop",
+    share_first_phase: bool = False,
     progress: Progress | None = None,
     ready: Callable[[Run, Record], None] = lambda run, record: None,
     after_phase: Callable[[Record], None] = lambda record: None,
@@ -91,14 +103,15 @@ def run_spec(
 ) -> Outcome:
     """Run a spec, or go on with it; a run that is finished is left as it is, unless it is to run `again`.
 
+    `on_divergence`: where a loss stops being a number, "retry" goes back to the last checkpoint and halves the rate.
     `strict` refuses a folder of images with files that would be skipped. `compile` and `precision` are decided as the
-    run begins: "auto" measures what is faster, where the training is long enough for that to pay. `ready` hears of the
-    run once, before training; `after_phase` of the record each time a phase was added; `after_run` of the learner at
-    the end, also where the run was finished before.
+    run begins: "auto" measures what is faster, where the training is long enough for that to pay. `share_first_phase`
+    takes over the first phase from another run below `output` that trained the very same, and keeps its own for
+    others; with `again` it is trained anew. `ready` hears of the run once, before training; `after_phase` of the record
+    each time a phase was added; `after_run` of the learner at the end, also where the run was finished before.
     Of several processes only the first holds the folder, writes and reports.
     """
-    if resume and again:
-        raise ClassgrowError("`resume` goes on with a run and `again` starts it afresh: give one of them.")
+    check_wishes(resume, again, on_divergence, execution)
     execution = execution or decide()
     group = join(execution.processes, execution.device)
     reporter = (progress or Silent()) if group.is_first else Silent()
@@ -109,23 +122,23 @@ def run_spec(
         def begin() -> Record:
             claim_folder(run.folder)
             held.enter_context(only_one(run.folder))
-            if again:
-                clear_folder(run.folder, reporter)
+            clear_folder(run.folder, reporter, again)
             return open_record(run, resume, execution, (compile, precision), reporter)
 
         record = group.decided(begin)
-        if len(record.phases) >= run.phases:
-            if after_run is not None and group.is_first:
-                after_run(finished_learner(run, record, reporter), record)
-            group.finish()
-            return Outcome(record, run.folder, already_finished=True)
-        if group.is_first:
-            ready(run, record)
-        learner, record = carry_out(run, record, group, reporter, after_phase)
+        finished, learner = len(record.phases) >= run.phases, None
+        if not finished:
+            if group.is_first:
+                ready(run, record)
+            first = held.enter_context(first_phase_of(run, record, reporter)) if share_first_phase else None
+            learner, record = retrying(
+                lambda now: carry_out(run, now, group, reporter, after_phase, first, again),
+                *(run.folder / RECORD_FILE, record, on_divergence, group, reporter),
+            )
         if after_run is not None and group.is_first:
-            after_run(learner, record)
+            after_run(learner or finished_learner(run, record, reporter), record)
         group.finish()
-        return Outcome(record, run.folder)
+        return Outcome(record, run.folder, already_finished=finished)
 
 
 def open_record(
@@ -133,6 +146,8 @@ def open_record(
 ) -> Record:
     """The record to continue, written as running; a finished one as it is."""
     record = existing_record(run)
+    if record is not None:
+        refuse_other_run(run, record)
     if record is not None and record.resolved.data != run.resolved.data:
         raise ClassgrowError(
             f"The run in {run.folder} was made from other images than those in the data folder now: "
@@ -173,24 +188,38 @@ def check_memory(method: Method, resolved: ResolvedSpec) -> None:
 
 
 def carry_out(
-    run: Run, record: Record, group: Group, progress: Progress, after_phase: Callable[[Record], None]
+    run: Run,
+    record: Record,
+    group: Group,
+    progress: Progress,
+    after_phase: Callable[[Record], None],
+    first: FirstPhase | None = None,
+    again: bool = False,
 ) -> tuple[Learner, Record]:
     """The phases that are left, each recorded as soon as it ends; the learner at the end."""
+    first = None if record.retries else first  # a phase that was trained at half the rate is nobody else's
     learner = make_learner(run, record, progress)
     dataset = resident(run.dataset, learner.runtime.device)
-    checkpoint = CheckpointFile(run.folder / CHECKPOINT_FILE) if group.is_first else None
-    saved = read_checkpoint(checkpoint, group)
+    file = checkpoint_of(run, progress)
+    checkpoint = checkpoint_for(file, first) if group.is_first else None
+    saved = agreed_checkpoint(file.read, group)
     done = len(record.phases)
-    if saved is not None and not done and saved[1]["phase"] > 1:
+    if saved is not None and not done and saved_phase(saved[1])["phase"] > 1:
         progress.say("The checkpoint belongs to a record that is gone: the run starts again.")
         saved = None
-    if done and (saved is None or saved[1]["phase"] not in (done, done + 1)):
+    if done and (saved is None or saved_phase(saved[1])["phase"] > done + 1):
         wrong = "is missing" if saved is None else "is of another phase than its record"
         raise ClassgrowError(f"The checkpoint in {run.folder} {wrong}: start afresh with `again`.")
+    if saved is not None:
+        refuse_other_classes(run, saved[1])
+        if learn_again(learner, run.scenario, dataset, checkpoint, saved, done):
+            saved = None
+    if not done:
+        saved, record = begin_first_phase(run, record, saved, first, group, progress, again)
     for phase in range(done + 1, run.phases + 1):
         started = time.perf_counter()
         data = run.scenario.train(dataset, phase)
-        if saved is not None and saved[1]["phase"] == phase:
+        if saved is not None and saved_phase(saved[1])["phase"] == phase:
             started -= seconds_before(saved[1])
             log = learner.resume_phase(data, checkpoint, saved)
         else:
@@ -206,32 +235,25 @@ def carry_out(
         if group.is_first:
             write_record(record, run.folder / RECORD_FILE)
             after_phase(record)
+    if group.is_first:
+        file.earlier.unlink(missing_ok=True)
     return learner, record
+
+
+def checkpoint_of(run: Run, progress: Progress) -> CheckpointFile:
+    """The run's checkpoint, which says whose it is."""
+    owner: JsonDict = {"identity": run.folder.name, "data": run.resolved.data}
+    return CheckpointFile(run.folder / CHECKPOINT_FILE, run=owner, say=progress.say)
 
 
 def finished_learner(run: Run, record: Record, progress: Progress) -> Learner:
     """The learner of a run that is finished, from its last checkpoint."""
-    saved = CheckpointFile(run.folder / CHECKPOINT_FILE).read()
+    saved = checkpoint_of(run, progress).read()
     if saved is None or saved[1]["phase"] != len(record.phases):
         raise ClassgrowError(f"The checkpoint of the finished run in {run.folder} is gone: run it `again`.")
     learner = make_learner(run, record, progress)
     learner.restore(run.dataset.train.shape, *saved)
     return learner
-
-
-def read_checkpoint(checkpoint: CheckpointFile | None, group: Group) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """What was saved, if anything: the first process reads it and tells the others, who have no file."""
-    found: tuple[dict[str, Any], dict[str, Any]] | None = None
-
-    def is_there() -> bool:
-        nonlocal found
-        found = checkpoint.read() if checkpoint is not None else None
-        return found is not None
-
-    if not group.decided(is_there):
-        return None
-    tensors, plain, _ = group.same(*(found or ({}, {})))
-    return tensors, plain
 
 
 def seconds_before(checkpoint: dict[str, Any]) -> float:
@@ -244,23 +266,3 @@ def existing_record(run: Run) -> Record | None:
     """The record of an earlier start of the same run."""
     path = run.folder / RECORD_FILE
     return read_record(path) if path.exists() else None
-
-
-def claim_folder(folder: Path) -> None:
-    """Make the run's folder, or say why it cannot be."""
-    make_writable(folder)
-    others = [path.name for path in folder.iterdir() if path.name not in OURS and not path.name.startswith(".")]
-    if others and not (folder / RECORD_FILE).exists():
-        raise ClassgrowError(f"{folder} holds something else ({others[0]}): choose another `output`.")
-
-
-def clear_folder(folder: Path, progress: Progress) -> None:
-    """Remove what an earlier start of the run left, readable or not; the folder's lock is held."""
-    earlier = [folder / name for name in (RECORD_FILE, CHECKPOINT_FILE, FAILURE_FILE) if (folder / name).exists()]
-    for path in earlier:
-        path.unlink()
-    if earlier:
-        progress.say(f"Removed {' and '.join(path.name for path in earlier)} in {folder}: the run starts afresh.")
-
-
-OURS = {RECORD_FILE, CHECKPOINT_FILE, FAILURE_FILE, LOCK_FILE}

@@ -10,6 +10,7 @@ from classgrow.experiments.describe import own_numbers, rule_records
 from classgrow.experiments.plan import method_of
 from classgrow.learner import Learner
 from classgrow.progress import Progress
+from classgrow.recipes import Recipe
 from classgrow.records import record as records
 from classgrow.records.environment import code, hardware, versions
 from classgrow.records.record import Record
@@ -25,7 +26,7 @@ def make_learner(run: Run, record: Record, progress: Progress) -> Learner:
         method_of(resolved),
         memory=resolved.memory,
         memory_per_class=resolved.memory_per_class,
-        recipe=resolved.recipe,
+        recipe=slowed(resolved.recipe, len(record.retries)),
         inputs=resolved.inputs,
         preset=resolved.kind,
         network=resolved.network or None,
@@ -35,6 +36,11 @@ def make_learner(run: Run, record: Record, progress: Progress) -> Learner:
         execution=Execution(**record.execution.model_dump()),
         progress=progress,
     )
+
+
+def slowed(recipe: Recipe, halvings: int) -> Recipe:
+    """The recipe after so many trainings that went wrong: every rate is halved each time."""
+    return recipe.starting_at(recipe.first.lr / 2**halvings) if halvings else recipe
 
 
 def new_record(run: Run, execution: Execution) -> Record:

@@ -126,6 +126,7 @@ def work(job: Job, tell: Tell) -> Event:
                 resume=True,
                 execution=decide(job.device, job.threads),
                 precision=job.precision,
+                share_first_phase=True,
                 progress=reporter,
                 ready=reporter.ready,
                 after_phase=after_phase,

@@ -7,8 +7,9 @@ import os
 import shutil
 from pathlib import Path
 
-from classgrow import bundle, checkpoint
+from classgrow import checkpoint
 from classgrow.errors import ClassgrowError
+from classgrow.exchange import exchange_folders
 from classgrow.export.checking import check_for
 from classgrow.export.contents import Contents, Model
 from classgrow.export.graph import VALUES
@@ -41,7 +42,7 @@ def write_transformers(model: Model, folder: Path | str) -> Exported:
         for name, values in ((CONFIG, config(contents)), (PREPARATION, preparation(contents))):
             text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
             checkpoint.write_atomically(unfinished / name, text.encode())
-        bundle.put_in_place(unfinished, folder)
+        exchange_folders(unfinished, folder)
     except OSError as error:
         raise ClassgrowError(f"Could not write {folder} ({error.strerror}): choose another folder.") from error
     finally:

@@ -153,6 +153,15 @@ def own_backbone(given: nn.Module, inputs: Inputs) -> nn.Module:
     return backbone.train(was_training)
 
 
+def checked_path(folder: object) -> Path:
+    """A folder as text or Path."""
+    if not isinstance(folder, str | Path):
+        raise ClassgrowError(f"`folder` cannot be of type {type(folder).__name__}: give a path as text or a Path.")
+    if "\0" in str(folder):
+        raise ClassgrowError("`folder` has a zero byte in it: give a path that the system can have.")
+    return Path(folder)
+
+
 def parameters_of(learner: type[Learner]) -> tuple[str, ...]:
     """The names that `get_params` gives and `set_params` takes."""
     return tuple(name for name in inspect.signature(learner.__init__).parameters if name != "self")

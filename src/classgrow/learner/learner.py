@@ -19,7 +19,7 @@ from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError, nearest_name
 from classgrow.inputs import Inputs
 from classgrow.learner.answers import Answer, Evaluation, forget_class, probabilities
-from classgrow.learner.arguments import Arguments, check_arguments, checked_top, parameters_of
+from classgrow.learner.arguments import Arguments, check_arguments, checked_path, checked_top, parameters_of
 from classgrow.learner.phased import PhaseLearner
 from classgrow.learner.terminal import default_progress
 from classgrow.method import Method
@@ -213,7 +213,7 @@ class Learner(PhaseLearner):
         """Keep everything in a folder: to predict with it, or to go on learning, elsewhere or later."""
         from classgrow import bundle  # it knows us
 
-        bundle.save(self, folder)
+        bundle.save(self, checked_path(folder))
 
     @classmethod
     def load(
@@ -226,7 +226,7 @@ class Learner(PhaseLearner):
         """The learner in a saved folder; `method`, `network` and `rule` only where it was made with your own."""
         from classgrow import bundle
 
-        return bundle.load(folder, method, network, rule)
+        return bundle.load(checked_path(folder), method, network, rule)
 
     # --- details ---------------------------------------------------------------------------------------------------
 

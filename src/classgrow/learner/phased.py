@@ -8,7 +8,7 @@ from typing import TypedDict
 import torch
 from torch import Tensor, nn
 
-from classgrow.checkpoint import CheckpointFile
+from classgrow.checkpoint import Checkpoint
 from classgrow.data.catalogue import DATASETS
 from classgrow.data.intake import Name
 from classgrow.data.labelled import LabelledImages
@@ -21,6 +21,7 @@ from classgrow.learner.arguments import Arguments, own_backbone, rule_of
 from classgrow.learner.estimates import Estimating
 from classgrow.learner.fitting import fit_rules
 from classgrow.learner.phases import PhaseRun, Saved, begin_phase, save_point, saved_phase
+from classgrow.learner.plausible import check_answers
 from classgrow.memory import Budget, Memory
 from classgrow.method import Method
 from classgrow.methods import build_method
@@ -124,7 +125,7 @@ class PhaseLearner:
 
     # --- one phase -------------------------------------------------------------------------------------------------
 
-    def learn_phase(self, data: LabelledImages, checkpoint: CheckpointFile | None = None) -> PhaseLog:
+    def learn_phase(self, data: LabelledImages, checkpoint: Checkpoint | None = None) -> PhaseLog:
         """Run the method's steps on labelled images (labels: positions in learning order).
 
         If anything goes wrong, what was known before stays known.
@@ -143,7 +144,7 @@ class PhaseLearner:
             raise
         return log
 
-    def resume_phase(self, data: LabelledImages, checkpoint: CheckpointFile | None, saved: Saved) -> PhaseLog:
+    def resume_phase(self, data: LabelledImages, checkpoint: Checkpoint | None, saved: Saved) -> PhaseLog:
         """Go on where a checkpoint of this phase was made."""
         self.restore(data.shape, *saved)
         plain = saved_phase(saved[1])
@@ -184,6 +185,11 @@ class PhaseLearner:
                 for rule, scores in slice_.items():
                     found.setdefault(rule, []).append(scores.argmax(1))
         return {rule: torch.cat(parts).cpu() for rule, parts in found.items()}
+
+    def check_answers(self) -> None:
+        """After a state was taken over from a file: every rule must answer with numbers."""
+        with self.runtime.active():
+            check_answers(self._answers())
 
     def prepare(self, shape: Shape, from_weights: bool = True) -> State:
         """Choose network, recipe and memory for images of this shape, once.
@@ -269,7 +275,7 @@ class PhaseLearner:
     def _reset(self) -> None:
         self._state, self._setup = None, None
 
-    def _phase_run(self, data: LabelledImages, log: PhaseLog, checkpoint: CheckpointFile | None) -> PhaseRun:
+    def _phase_run(self, data: LabelledImages, log: PhaseLog, checkpoint: Checkpoint | None) -> PhaseRun:
         state = self.state
         shared = Phase(data, self.recipe, self.inputs, self.runtime, self.seed, state.phase, self.progress, log)
         return PhaseRun(state, self.method, shared, checkpoint)

@@ -8,7 +8,7 @@ from typing import TypedDict, cast
 
 import torch
 
-from classgrow.checkpoint import CheckpointFile
+from classgrow.checkpoint import Checkpoint
 from classgrow.data.labelled import LabelledImages
 from classgrow.errors import ClassgrowError
 from classgrow.json_values import JsonDict
@@ -76,7 +76,7 @@ class PhaseRun:
     state: State
     method: Method
     phase: Phase
-    checkpoint: CheckpointFile | None = None
+    checkpoint: Checkpoint | None = None
 
     def go(self, start: int = 0, point: SavePoint | None = None) -> PhaseLog:
         """Run the steps from `start` on; the first of them goes on from `point` if there is one."""

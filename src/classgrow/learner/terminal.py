@@ -10,6 +10,7 @@ from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, Tim
 from rich.progress import Progress as RichProgress
 
 from classgrow.progress import Progress, Silent
+from classgrow.records.words import printable
 
 
 class Bar(Silent):
@@ -37,7 +38,7 @@ class Bar(Silent):
             self._bar = None
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False, soft_wrap=True)
+        self.console.print(printable(text), markup=False, emoji=False, soft_wrap=True)
 
 
 class Lines(Silent):
@@ -56,7 +57,7 @@ class Lines(Silent):
             self.say(f"{self._text}: {min(100, 100 * self._done // self._total)} %")
 
     def say(self, text: str) -> None:
-        print(text)
+        print(printable(text))
 
 
 def default_progress() -> Progress:

@@ -49,6 +49,12 @@ class Composable:
             parts.append(Part(weighted.scale.factor(view.counts), *weighted.term.measure(view)))
         return parts
 
+    def without_teacher(self) -> Composable:
+        """What is computed in the first phase: the terms that ask for no teacher."""
+        if type(self).__call__ is not Composable.__call__:
+            return self  # it may choose otherwise
+        return Objective(tuple(weighted for weighted in self.terms() if not weighted.term.needs_teacher))
+
     @property
     def reads_teacher(self) -> bool:
         """Whether training on this has to ask the teacher, from the second phase on."""

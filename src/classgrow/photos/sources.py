@@ -36,11 +36,15 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Photo:
-    """A photo that was found: its name for messages, its class ("" where nobody asks), and its bytes on demand."""
+    """A photo that was found: its name for messages, its class ("" where nobody asks), and its bytes on demand.
+
+    `path` is its file; None where it is in an archive or in memory.
+    """
 
     source: str
     name: str
     read: Callable[[], bytes]
+    path: Path | None = None
 
 
 @dataclass
@@ -86,7 +90,7 @@ def in_one_folder(folder: Path, name: str = "") -> Found:
 
 
 def of_file(path: Path, name: str = "", source: str | None = None) -> Photo:
-    return Photo(shown(source or str(path)), name, lambda: read_photo(path))
+    return Photo(shown(source or str(path)), name, lambda: read_photo(path), path)
 
 
 def in_archive(path: Path, labelled: bool) -> Found:

@@ -7,12 +7,14 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
+from classgrow.disk import make_folder, read_regular
 from classgrow.errors import ClassgrowError
 from classgrow.records.record import RECORD_FILE, Record, read_record
 from classgrow.records.words import printable
 
 FAILURE_FILE = "failure.json"
 """Beside the record, or in its place where a run failed before it had one: the error and the command."""
+LARGEST_FAILURE = 2**20
 
 
 def run_dir(output: Path | str, identity: str) -> Path:
@@ -23,7 +25,7 @@ def run_dir(output: Path | str, identity: str) -> Path:
 def make_writable(folder: Path) -> None:
     """Make the folder if need be; one that cannot be written to is refused before any work is lost on it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         probe = folder / ".writable"
         probe.touch()
         probe.unlink(missing_ok=True)  # another process may try the same at the same moment
@@ -84,9 +86,7 @@ def find_failures(path: Path | str) -> list[str]:
 
 def _failure(file: Path) -> str:
     try:
-        if not file.is_file():
-            raise OSError("not a regular file")
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(file, LARGEST_FAILURE))
         message = f"failed before its first result: {content['error']} ({content['command']})"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         message = f"failed before its first result, and {file} cannot be read: run it again."

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from classgrow.disk import write_atomically
 from classgrow.errors import ClassgrowError
 from classgrow.records.consistency import contradiction
 from classgrow.records.fields import Finite, Number, OwnRecipe, Resolved, Whole
 from classgrow.records.reading import in_current_format, read_json, unreadable
+from classgrow.records.seal import SEAL, is_broken, seal_of
 from classgrow.records.words import Text, Word, printable
 from classgrow.specs.spec import Spec
 from classgrow.specs.typed import LARGEST
@@ -111,6 +111,19 @@ class Execution(_Part):
     precision: Literal["float32", "bfloat16"] = "float32"
 
 
+class FirstPhase(_Part):
+    """Where a run took its trained first phase from: the `run` that trained it, the `code` it ran and when it was done.
+
+    `identity` names all that decides the numbers of that training; both runs have it in common. The phase's seconds of
+    training are those of that run.
+    """
+
+    identity: Word
+    run: Word
+    code: Code
+    finished: Text
+
+
 class Versions(_Part):
     """Versions of what the numbers depend on."""
 
@@ -129,11 +142,22 @@ class Hardware(_Part):
     machine: Text
 
 
+class Retry(_Part):
+    """A training that went wrong in `phase`, where its rate was `rate`; from the checkpoint before on, every rate is
+    half of what it was."""
+
+    phase: Whole
+    epoch: Whole
+    update: Whole
+    rate: Finite
+
+
 class Record(_Part):
     """A run. `class_ids` and `class_names` are in learning order; `phases` grows as the run goes on.
 
     `spec` is what was asked for; where this version does not know one of its settings it is None, and `unread_spec`
     keeps it as JSON text. `resolved` is what that came to, and `own` what the method has unless asked otherwise.
+    `first_phase` says where the training of phase 1 comes from, if not from this run.
     `headline` names the rule that answers. `confusion` (row = true class, column = prediction) is by that rule after
     the last recorded phase. `phase_sizes` plans the whole scenario, `phases_planned` how far this run goes.
     """
@@ -156,8 +180,10 @@ class Record(_Part):
     confusion: list[list[Whole]] | None = None
     status: Literal["running", "finished", "failed"] = "running"
     error: Text | None = None
+    retries: list[Retry] = []
     phases_planned: Whole
     execution: Execution
+    first_phase: FirstPhase | None = None
     versions: Versions
     hardware: Hardware
     started: Text
@@ -190,6 +216,10 @@ class Record(_Part):
 def read_record(path: Path) -> Record:
     """The record in a JSON file, of this format or an older one; one that cannot be read is refused with its name."""
     content = read_json(path, RECORD_FILE)
+    if is_broken(content):
+        raise unreadable(path, "its content is not what was written: the digest differs")
+    if isinstance(content, dict):
+        content = {name: value for name, value in content.items() if name != SEAL}
     version = content.get("format") or 1 if isinstance(content, dict) else FORMAT
     if version not in READABLE:
         shown = printable(str(version))[:20] if isinstance(version, int | str) else "that is not a number"
@@ -216,25 +246,14 @@ def _first_misfit(error: ValidationError) -> str:
 
 
 def write_record(record: Record, path: Path) -> None:
-    """Replaces the file in one step: readers see the old record or the new one, never a part."""
-    temporary = ""
+    """Replaces the file in one step: readers see the old record or the new one, never a part. It is sealed."""
+    content = to_json(record)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(_as_text(to_json(record)))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-        temporary = ""
+        write_atomically(path, _as_text(content | {SEAL: seal_of(content)}).encode())
     except OSError as error:
         raise ClassgrowError(
             f"Could not write {path} ({error.strerror}): free some space and go on (`resume`)."
         ) from error
-    finally:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
 
 
 def to_json(record: Record) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from classgrow.disk import remove_unfinished, unfinished_name
 from classgrow.errors import ClassgrowError
+from classgrow.exchange import exchange_folders, restore_set_aside
 from classgrow.records.folder import find_failures, find_record_files
 from classgrow.records.official import official_records
 from classgrow.records.record import Record, read_record
@@ -58,6 +59,8 @@ def make_report(path: Path | str, output: Path | str, authors: bool = False) -> 
     """
     files = find_record_files(path)
     output = Path(output)
+    with _told_where_not_written(output):
+        clear_up(output)
     check_output(output)
     with _draft_beside(output) as draft:
         for name in ("tables", "figures", "runs"):
@@ -80,13 +83,32 @@ def make_report(path: Path | str, output: Path | str, authors: bool = False) -> 
 @contextmanager
 def _draft_beside(output: Path) -> Iterator[Path]:
     """A folder that is gone afterwards, on the same disk as `output`."""
+    draft = unfinished_name(output.absolute())
+    with _told_where_not_written(output):
+        try:
+            draft.mkdir(parents=True)
+            yield draft
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+@contextmanager
+def _told_where_not_written(output: Path) -> Iterator[None]:
+    """A full disk, say, with the way out."""
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        temporary = tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent)
+        yield
     except OSError as error:
-        raise ClassgrowError(f"Cannot write beside {output} ({error.strerror}): choose another `output`.") from error
-    with temporary as name:
-        yield Path(name)
+        raise ClassgrowError(
+            f"Could not write {output} ({error.strerror or error}): free some space, or choose another `output`."
+        ) from error
+
+
+def clear_up(output: Path) -> None:
+    """After a process that was killed: its draft goes, and a part that it had set aside comes back."""
+    remove_unfinished(output.absolute().parent)
+    if output.is_dir():
+        for name in PARTS:
+            restore_set_aside(output / name)
 
 
 def check_output(output: Path) -> None:
@@ -145,15 +167,16 @@ def write_content(runs: list[Run], problems: list[str], pictures: list[Picture],
 
 
 def _replace(draft: Path, output: Path) -> None:
-    """Put the new parts where the old ones were; anything a person added beside them stays."""
-    try:
-        output.mkdir(exist_ok=True)
-        for name in PARTS:
-            old = output / name
-            if old.is_dir():
-                shutil.rmtree(old)
-            elif old.exists():
-                old.unlink()
-            (draft / name).rename(old)
-    except OSError as error:
-        raise ClassgrowError(f"Cannot write to {output} ({error.strerror}): choose another `output`.") from error
+    """Put the new parts where the old ones were; anything a person added beside them stays.
+
+    Each part is there at any moment, the old one or the new one."""
+    output.mkdir(exist_ok=True)
+    for name in PARTS:
+        new, old = draft / name, output / name
+        if new.is_dir() and (old.is_dir() or not old.exists()):
+            exchange_folders(new, old)
+        elif old.is_dir():
+            shutil.rmtree(old)
+            new.rename(old)
+        else:
+            new.replace(old)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from classgrow.disk import read_regular
 from classgrow.report.drawings import graph_figure, overview_figure
 from classgrow.report.reduced import number
 from classgrow.report.toys import collapse_figure, mnist_figure, save, simulation_figure
@@ -79,7 +80,7 @@ def write_toys(runs: Path, figures: Path) -> tuple[list[Picture], list[str]]:
         if not path.is_file():
             continue
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(read_regular(path, 2**28))
             drawn = [(stem, draw(content), toy.words(content)) for stem, draw in toy.figures.items()]
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
             problems.append(f"{path} cannot be read: draw it again (classgrow toy {name}, `output` = {path.parent}).")

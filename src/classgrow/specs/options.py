@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,22 +10,32 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from classgrow.errors import ClassgrowError, nearest_name
+from classgrow.disk import read_regular
+from classgrow.errors import ClassgrowError, nearest_name, one_line
 
+LARGEST_FILE, MOST_DOTS = 64 * 2**10, 64
+"""Bytes of a settings file, and dots in one of its lines: a key of 50,000 parts would take 8 GB."""
 RIVALS = {"memory": "memory_per_class", "memory_per_class": "memory"}
 
 
 def read_toml(path: Path) -> dict[str, object]:
     """The settings in a TOML file."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = read_regular(path, LARGEST_FILE).decode("utf-8")
+        if any(line.count(".") > MOST_DOTS for line in text.splitlines()):
+            raise OSError(errno.EINVAL, f"a line has more than {MOST_DOTS} dots")
+        return tomllib.loads(text)
     except FileNotFoundError:
         raise ClassgrowError(f"There is no settings file {path}: check the path.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ClassgrowError(f"The settings file {path} cannot be read ({error}): give a TOML text file.") from None
-    except tomllib.TOMLDecodeError as error:
+    except OSError as error:
         raise ClassgrowError(
-            f'{path} is not valid TOML ({error}): write lines like method = "fgp" or memory = 2000.'
+            f"The settings file {path} cannot be read ({error.strerror}): give a TOML text file."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ClassgrowError(f"The settings file {path} cannot be read ({error}): give a TOML text file.") from None
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
+        raise ClassgrowError(
+            f'{path} is not valid TOML ({one_line(error)}): write lines like method = "fgp" or memory = 2000.'
         ) from None
 
 

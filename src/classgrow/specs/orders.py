@@ -10,9 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from classgrow.disk import read_regular
 from classgrow.errors import ClassgrowError
 
 PUBLISHED = ("0", "1", "2", "3", "4")
+LARGEST_FILE = 16 * 2**20
+"""Bytes: two million classes."""
 _SEED = re.compile(r"seed:(\d+)")
 
 
@@ -72,9 +75,9 @@ def _from_file(path: Path) -> list[int]:
             "give the path of a file with the class ids."
         )
     try:
-        content = path.read_text(encoding="utf-8")
+        content = read_regular(path, LARGEST_FILE).decode("utf-8")
         ids = json.loads(content) if content.lstrip().startswith("[") else [int(word) for word in content.split()]
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         ids = None
     if not isinstance(ids, list) or not all(type(value) is int for value in ids):
         raise ClassgrowError(
@@ -89,9 +92,11 @@ def _checked(ids: list[int], class_count: int, source: str) -> tuple[int, ...]:
     outside = [value for value in ids if not 0 <= value < class_count]
     if outside:
         raise ClassgrowError(f"The class order in {source} names class {outside[0]}, which the data lack: {wanted}.")
-    repeated = [value for position, value in enumerate(ids) if value in ids[:position]]
-    if repeated:
-        raise ClassgrowError(f"The class order in {source} names class {repeated[0]} twice: {wanted}.")
+    known: set[int] = set()
+    for value in ids:
+        if value in known:
+            raise ClassgrowError(f"The class order in {source} names class {value} twice: {wanted}.")
+        known.add(value)
     if len(ids) != class_count:
         raise ClassgrowError(f"The class order in {source} has {len(ids)} ids for {class_count} classes: {wanted}.")
     return tuple(ids)

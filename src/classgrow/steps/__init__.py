@@ -2,7 +2,7 @@
 
 from classgrow.steps.balance import a_balanced_set
 from classgrow.steps.correct_bias import CorrectBias
-from classgrow.steps.declared import Declares, PhasePlan, declared
+from classgrow.steps.declared import Declares, PhasePlan, declared, in_first_phase
 from classgrow.steps.fine_tune import FineTune
 from classgrow.steps.grow import Grow, imprinted
 from classgrow.steps.hold_out import HoldOut
@@ -30,4 +30,5 @@ __all__ = [
     "a_balanced_set",
     "declared",
     "imprinted",
+    "in_first_phase",
 ]

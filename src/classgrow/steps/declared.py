@@ -32,6 +32,8 @@ class Declares:
     images          how many images its training goes over in a phase, repetitions counted
     with_selection  the same step with another way to choose exemplars, where it chooses any
     with_objective  the same step with another objective, where it has one
+    first_phase     the same step without what plays no part in a first phase, if that is known and the size of the
+                    memory plays none either; where all such steps are equal, one training serves several runs
     """
 
     objective: Composable | None = None
@@ -40,6 +42,7 @@ class Declares:
     images: Callable[[PhasePlan], int] = lambda plan: 0
     with_selection: Callable[[Selection], Step] | None = None
     with_objective: Callable[[Composable], Step] | None = None
+    first_phase: Step | None = None
 
 
 NOTHING = Declares()
@@ -49,3 +52,14 @@ def declared(step: Step) -> Declares:
     """What the step declares; one without the attribute neither trains nor keeps anything."""
     found = getattr(step, "declares", NOTHING)
     return found if isinstance(found, Declares) else NOTHING
+
+
+def in_first_phase(step: Step) -> tuple[Step, bool]:
+    """The step without what plays no part in a first phase, and whether it is known that the memory's size plays none.
+
+    A step of another class that passes on what this one declares may do more, so it stays whole.
+    """
+    reduced = declared(step).first_phase
+    if reduced is None or type(reduced) is not type(step):
+        return step, False
+    return reduced, True

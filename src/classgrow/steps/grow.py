@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from classgrow.engine.inference import features
 from classgrow.parts.rules import per_class_mean
 from classgrow.seeds import seeded
 from classgrow.state import State
+from classgrow.steps.declared import Declares
 from classgrow.steps.phase import Phase
 
 Rows = Callable[[State, Phase], Tensor]
@@ -28,6 +29,11 @@ class Grow:
 
     rows: Rows | None = None
     freeze_old: bool = False
+
+    @property
+    def declares(self) -> Declares:
+        """In a first phase there is nothing to make rows from and nothing to freeze."""
+        return Declares(first_phase=replace(self, rows=None, freeze_old=False))
 
     def run(self, state: State, phase: Phase) -> None:
         counts, head = state.counts, state.network.head

@@ -42,6 +42,7 @@ class Train:
             objective=self.objective,
             images=self.planned_images,
             with_objective=lambda objective: replace(self, objective=objective),
+            first_phase=replace(self, objective=self.objective.without_teacher()) if self.data is everything else None,
         )
 
     def planned_images(self, plan: PhasePlan) -> int:
