@@ -94,8 +94,9 @@ async def sign_in(request: Request) -> Response:
 
 @router.get("/session")
 async def session(request: Request) -> Response:
-    """Whether this browser may write. (Whoever may only read gets `false`.)"""
-    return JSONResponse({"signed_in": bool(request.scope.get("classgrow.known"))})
+    """Whether this browser may write. `may_read`: whether it is answered at all."""
+    known = bool(request.scope.get("classgrow.known"))
+    return JSONResponse({"signed_in": known, "may_read": known or service_of(request).settings.public_read})
 
 
 @router.get("/openapi.json")

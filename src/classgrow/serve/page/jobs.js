@@ -1,0 +1,179 @@
+/** What is being learned: a queue, one at a time; then accuracy before and after, and keep or discard. */
+
+import { bar, button, during, fill, find, keyed, make, say } from "./dom.js";
+import { service, state, watch } from "./service.js";
+import { counted, percent, shortList, timeLeft } from "./words.js";
+
+const put_away = new Set();
+const told = new Map();
+let refresh = () => {};
+
+export function startJobs(afterDecision) {
+  refresh = afterDecision;
+  watch(show);
+}
+
+const isOpen = (job) => ["waiting", "learning", "ready"].includes(job.state);
+const started = Date.now() / 1000;
+/** Those that go on, and what ended while this page was open, until it is put away. */
+const isShown = (job) => !put_away.has(job.id) && (isOpen(job) || (told.has(job.id) || job.created > started) || job.state === "failed");
+
+export const areOpen = () => state.jobs.some(isOpen);
+
+const names = (job) => shortList(Object.keys(job.photos ?? {})) || "photos";
+const amount = (job) => counted(Object.values(job.photos ?? {}).reduce((sum, one) => sum + one, 0), "photo");
+
+function show({ jobs }) {
+  for (const job of jobs) announce(job);
+  const order = { ready: 0, learning: 1, waiting: 2 };
+  const shown = jobs.filter(isShown).sort((a, b) => (order[a.state] ?? 3) - (order[b.state] ?? 3) || a.created - b.created);
+  find("jobs-block").hidden = !shown.length;
+  keyed(find("jobs"), shown, (job) => `${job.id} ${job.state}`, card);
+  showWorking(jobs);
+}
+
+function announce(job) {
+  const before = told.get(job.id);
+  if (isOpen(job)) told.set(job.id, job.state);
+  if (before === undefined || before === job.state) return;
+  told.set(job.id, job.state);
+  if (job.state === "ready" && job.keep === "ask") say(`${names(job)} has been learned. Keep it or discard it.`);
+  if (job.state === "failed") say(`${names(job)} could not be learned.`);
+}
+
+/** A strip on the other parts of the page. */
+function showWorking(jobs) {
+  const strip = find("working");
+  const job = jobs.find((one) => one.state === "ready" && one.keep === "ask") ?? jobs.find((one) => one.state === "learning");
+  strip.hidden = !job || location.hash === "#teach";
+  if (!job) return;
+  const text = job.state === "ready" ? `${names(job)}: learned. Look and keep or discard it →` : `Learning ${names(job)} … ${timeLeft(job.seconds_left)}`;
+  if (strip.dataset.text !== text) strip.replaceChildren(make("span", { text }));
+  strip.dataset.text = text;
+}
+
+export const showStrip = () => showWorking(state.jobs);
+
+/** Bring the queue into view. */
+export function showQueue() {
+  find("jobs-title").focus({ preventScroll: true });
+  find("jobs-block").scrollIntoView({ block: "start" });
+}
+
+function card(job) {
+  const problem = make("p", { class: "error", role: "alert", hidden: true });
+  const inside = { waiting, learning, ready, failed, kept, discarded }[job.state] ?? waiting;
+  return inside(job, problem);
+}
+
+const head = (title, detail) => {
+  const words = make("span", { class: "small muted", text: detail });
+  return { words, node: make("div", { class: "head" }, make("h3", { text: title }), words) };
+};
+
+function waiting(job, problem) {
+  const top = head(names(job), "");
+  const drop = button("Do not learn it", (event) => decide(event.currentTarget, problem, () => service.discard(job.id)), { class: "quiet" });
+  const node = make("li", { class: "card job" }, top.node, make("div", { class: "row between" }, make("p", { class: "small muted", text: "" }), drop), problem);
+  const reason = node.querySelector(".row p");
+  return { node, update(one) {
+    const queue = state.jobs.filter((other) => other.state === "waiting").sort((a, b) => a.created - b.created);
+    const ahead = queue.findIndex((other) => other.id === one.id);
+    const ready = state.jobs.find((other) => other.state === "ready" && other.keep === "ask");
+    top.words.textContent = `${amount(one)} · waits${ahead ? `, ${ahead} before it` : ", next"}`;
+    reason.textContent = ready ? `It begins once you have kept or discarded ${names(ready)}.` : one.notes?.[0] ?? "";
+  } };
+}
+
+function learning(job, problem) {
+  const top = head(`Learning ${names(job)} …`, amount(job));
+  const line = bar(0);
+  const left = make("span", { class: "small muted" });
+  const progress = make("div", { role: "progressbar", "aria-label": `Learning ${names(job)}`, "aria-valuemin": 0, "aria-valuemax": 100 }, line);
+  const stop = button("Stop", (event) => decide(event.currentTarget, problem, () => service.discard(job.id)), { class: "quiet" });
+  const node = make("li", { class: "card job" }, top.node, progress, make("div", { class: "row between" }, left, stop), problem);
+  return { node, update(one) {
+    fill(line, Math.max(0.02, one.done));
+    progress.setAttribute("aria-valuenow", Math.round(one.done * 100));
+    left.textContent = one.seconds_left === null ? (one.done > 0.1 ? `${percent(one.done)} done` : "Starting: reading the photos …") : `${percent(one.done)} done, ${timeLeft(one.seconds_left)}`;
+  } };
+}
+
+function ready(job, problem) {
+  if (job.keep === "now") return { node: make("li", { class: "card job" }, head(`${names(job)}: learned`, "is being taken in").node) };
+  const top = head(`Keep ${names(job)}?`, `learned from ${amount(job)}`);
+  const keep = button("Keep", (event) => decide(event.currentTarget, problem, () => service.keep(job.id), `${names(job)} is kept.`), { class: "primary" });
+  const discard = button("Discard", (event) => decide(event.currentTarget, problem, () => service.discard(job.id), `${names(job)} is discarded.`));
+  const node = make("li", { class: "card job ready" }, top.node, verdict(job), comparison(job), ...notes(job), problem,
+    make("div", { class: "row" }, keep, discard),
+    make("p", { class: "small muted", text: "Until you keep it, the service answers as before. History can undo what was kept." }));
+  return { node };
+}
+
+const mean = (values) => (values.length ? values.reduce((sum, one) => sum + one, 0) / values.length : null);
+
+function verdict(job) {
+  const old = Object.keys(job.before).filter((name) => job.after[name] !== undefined);
+  if (!Object.keys(job.after).length) return make("p", { text: "Accuracy cannot be measured from so few photos. Try it on photos of your own after keeping it." });
+  if (Object.keys(job.after).length === 1) return make("p", { text: "It can be told from nothing else yet, so its accuracy says little: teach a second class next." });
+  if (!old.length) return make("p", { text: "This is how often each class is told right, measured on photos it was not fitted to." });
+  const change = mean(old.map((name) => job.after[name])) - mean(old.map((name) => job.before[name]));
+  const text = change <= -0.05 ? `The classes it knew before became worse by ${percent(-change)}. More photos may help; or discard it.`
+    : change < -0.005 ? `The classes it knew before lost a little (${percent(-change)}).` : "The classes it knew before are as good as they were.";
+  return make("p", { text });
+}
+
+function comparison(job) {
+  const every = Object.keys(job.after);
+  if (every.length < 2) return "";
+  const row = (name, before, after) => {
+    const change = before === null || after === null || before === undefined ? "new" : difference(after - before);
+    const kind = change.startsWith("−") ? "worse" : change.startsWith("+") ? "better" : null;
+    return make("tr", {}, make("th", { scope: "row", text: name, title: name }), make("td", { text: change === "new" ? "–" : percent(before) }), make("td", { text: percent(after) }), make("td", { text: change, class: kind }));
+  };
+  const means = [mean(Object.values(job.before)), mean(Object.values(job.after))];
+  const titles = ["Class", "Before", "After", "Change"].map((text) => make("th", { scope: "col", text }));
+  const bodies = [make("tbody", {}, ...every.map((name) => row(name, job.before[name], job.after[name])))];
+  if (every.length > 1) bodies.push(make("tbody", {}, row("All classes", means[0], means[1])));
+  return make("table", { class: "compare" }, make("caption", { class: "unseen", text: "Accuracy before and after" }), make("thead", {}, make("tr", {}, ...titles)), ...bodies);
+}
+
+function difference(change) {
+  const points = Math.round(change * 100);
+  return points ? `${points > 0 ? "+" : "−"}${Math.abs(points)}` : "same";
+}
+
+const notes = (job) => (job.notes ?? []).map((text) => make("p", { class: "small muted", text }));
+
+function over(title, detail, job, ...more) {
+  const away = button("Put away", () => { put_away.add(job.id); show(state); }, { class: "quiet" });
+  const top = head(title, detail).node;
+  return { node: make("li", { class: "card job" }, top, ...more, make("div", { class: "row" }, make("a", { href: "#ask", class: "button", text: "Try it" }), away)) };
+}
+
+function kept(job) {
+  const built = over(`${names(job)} is learned`, `${amount(job)} · kept`, job);
+  return built;
+}
+
+function discarded(job) {
+  const built = over(`${names(job)} is discarded`, "nothing was changed", job);
+  built.node.querySelector("a").remove();
+  return built;
+}
+
+function failed(job) {
+  const built = over(`${names(job)} could not be learned`, amount(job), job, make("p", { class: "error", text: job.error ?? "The reason is in the log of the service." }),
+    make("p", { class: "small muted", text: "The model is as it was. Add the photos again to try once more." }));
+  built.node.querySelector("a").remove();
+  return built;
+}
+
+async function decide(pressed, problem, action, words) {
+  const done = await during(pressed, problem, async () => { await action(); return true; });
+  if (!done) return;
+  if (words) say(words);
+  await refresh();
+  const next = find("jobs").querySelector("a, button") ?? find("teach-title");
+  next.focus();
+}
