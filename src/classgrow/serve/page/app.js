@@ -50,6 +50,7 @@ function refresh() {
 }
 
 let version = null;
+let trayChanged = true;
 async function fetchAll() {
   try {
     const who = await service.about();
@@ -57,7 +58,7 @@ async function fetchAll() {
     const [jobs, known] = await Promise.all([service.jobs(), service.classes()]);
     const part = { ...who, jobs, ...known };
     if (view() === "history" || version !== known.version) part.history = await service.history();
-    if (view() === "unknown" || version !== known.version || !state.loaded || state.tray.groups.length) part.tray = await service.tray();
+    if (view() === "unknown" || version !== known.version || trayChanged) { trayChanged = false; part.tray = await service.tray(); }
     const first = !state.loaded;
     version = known.version;
     change({ ...part, loaded: true });
@@ -83,7 +84,7 @@ addEventListener("hashchange", showView);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
 
 startSession(refresh);
-startAsk(refresh);
+startAsk(refresh, () => { trayChanged = true; refresh(); });
 onNewClass((photo) => { go("teach"); prepareTeaching({ called: "", photo }); });
 startTeach(async () => { await refresh(); showQueue(); });
 startJobs(refresh);

@@ -12,9 +12,11 @@ const list = find("answers");
 const waiting = [];
 let running = 0;
 let refresh = () => {};
+let sawUnknown = () => {};
 
-export function startAsk(afterChange) {
+export function startAsk(afterChange, afterUnknown) {
   refresh = afterChange;
+  sawUnknown = afterUnknown;
   find("ask-choose").addEventListener("click", () => choose(askFiles));
   find("ask-camera").addEventListener("click", () => openCamera(askPhoto));
   find("answers-clear").addEventListener("click", clear);
@@ -60,7 +62,7 @@ function addCard(name) {
   const body = make("div", { class: "body" }, make("div", {}, said, make("p", { class: "source", text: name, title: name })), problem);
   const picture = make("img", { alt: "" });
   const rest = make("div", { class: "wide-part" });
-  const root = make("li", { class: "card answer", "aria-busy": "true" }, picture, body, rest);
+  const root = make("li", { class: "card answer" }, picture, body, rest);
   list.prepend(root);
   while (list.children.length > MOST_CARDS) list.lastElementChild.remove();
   find("answers-head").hidden = false;
@@ -89,7 +91,7 @@ function showAnswer(card, answer) {
     ranking(answer), nearest(answer) ?? "", correction(card, answer),
   );
   say(answer.unknown ? `${photo.name}: none of these` : `${photo.name}: ${answer.name}, ${percent(answer.probability)}`);
-  if (answer.unknown) refresh();
+  if (answer.unknown) sawUnknown();
 }
 
 function ranking(answer) {
@@ -120,7 +122,7 @@ function correction(card, answer) {
     await service.correct(right, card.photo);
     choices.hidden = true;
     open.hidden = true;
-    tell(result, `Thank you. This photo is now learned as ${right}.`);
+    tell(result, `Thank you. It is being learned as a photo of ${right}.`);
     refresh();
   });
   function toggle() {

@@ -2,7 +2,7 @@
 
 import { button, during, find, keyed, make, say, showProblem } from "./dom.js";
 import { service, state, watch } from "./service.js";
-import { counted, percent, START } from "./words.js";
+import { counted, percent, START, when } from "./words.js";
 
 let refresh = () => {};
 let teachMore = () => {};
@@ -28,6 +28,12 @@ function show({ classes, loaded, signedIn }) {
   }
 }
 
+/** When the first class of a phase was learned, as history has it. */
+function began(phase) {
+  const names = state.classes.filter((one) => one.phase === phase).map((one) => one.name);
+  return state.history.find((version) => version.new.some((name) => names.includes(name)))?.when;
+}
+
 function nothing() {
   const link = button("Teach a first class", () => teachMore(""), { class: "primary" });
   return { node: make("div", { class: "card empty" }, make("p", { text: "No classes yet." }), link) };
@@ -35,12 +41,13 @@ function nothing() {
 
 function group(phase) {
   const list = make("ul", { class: "classes" });
-  const title = typeof phase === "number" ? `Phase ${phase}` : String(phase);
-  return { node: make("section", { class: "phase" }, make("h2", { text: `${title} – learned together` }), list), list };
+  const title = make("h2");
+  const update = () => { title.textContent = [`Phase ${phase}`, when(began(phase))].filter(Boolean).join(" · "); };
+  return { node: make("section", { class: "phase" }, title, list), list, update };
 }
 
 function card(one) {
-  const doubt = one.photos < START ? " – few, teach more" : "";
+  const doubt = one.photos < START ? ", few: add more" : "";
   const right = state.classes.length === 1 ? "nothing to confuse it with yet" : one.accuracy === null || one.accuracy === undefined ? "accuracy not known" : `right in ${percent(one.accuracy)} of cases`;
   const problem = make("p", { class: "error", role: "alert", hidden: true });
   const title = make("div", {}, make("h3", { text: one.name }), make("p", { class: "small muted", text: `${counted(one.photos, "photo")}${doubt} · ${right}` }));

@@ -1,10 +1,10 @@
 /** What is being learned: a queue, one at a time; then accuracy before and after, and keep or discard. */
 
-import { bar, button, during, fill, find, keyed, make, say } from "./dom.js";
+import { bar, button, during, fill, find, keyed, make, say, tell } from "./dom.js";
 import { service, state, watch } from "./service.js";
-import { counted, percent, shortList, timeLeft } from "./words.js";
+import { counted, GOOD, percent, shortList, timeLeft } from "./words.js";
 
-const put_away = new Set();
+const putAway = new Set();
 const told = new Map();
 let refresh = () => {};
 
@@ -16,7 +16,7 @@ export function startJobs(afterDecision) {
 const isOpen = (job) => ["waiting", "learning", "ready"].includes(job.state);
 const started = Date.now() / 1000;
 /** Those that go on, and what ended while this page was open, until it is put away. */
-const isShown = (job) => !put_away.has(job.id) && (isOpen(job) || (told.has(job.id) || job.created > started) || job.state === "failed");
+const isShown = (job) => !putAway.has(job.id) && (isOpen(job) || (told.has(job.id) || job.created > started) || job.state === "failed");
 
 export const areOpen = () => state.jobs.some(isOpen);
 
@@ -25,10 +25,10 @@ const amount = (job) => counted(Object.values(job.photos ?? {}).reduce((sum, one
 
 function show({ jobs }) {
   for (const job of jobs) announce(job);
-  const order = { ready: 0, learning: 1, waiting: 2 };
-  const shown = jobs.filter(isShown).sort((a, b) => (order[a.state] ?? 3) - (order[b.state] ?? 3) || a.created - b.created);
+  const order = { ready: 0, learning: 1, waiting: 3, failed: 2 };
+  const shown = jobs.filter(isShown).sort((a, b) => (order[a.state] ?? 4) - (order[b.state] ?? 4) || a.created - b.created);
   find("jobs-block").hidden = !shown.length;
-  keyed(find("jobs"), shown, (job) => `${job.id} ${job.state}`, card);
+  keyed(find("jobs"), shown, (job) => `${job.id} ${job.state} ${state.signedIn}`, card);
   showWorking(jobs);
 }
 
@@ -73,15 +73,15 @@ const head = (title, detail) => {
 
 function waiting(job, problem) {
   const top = head(names(job), "");
-  const drop = button("Do not learn it", (event) => decide(event.currentTarget, problem, () => service.discard(job.id)), { class: "quiet" });
-  const node = make("li", { class: "card job" }, top.node, make("div", { class: "row between" }, make("p", { class: "small muted", text: "" }), drop), problem);
-  const reason = node.querySelector(".row p");
+  const drop = button("Remove", (event) => decide(event.currentTarget, problem, () => service.discard(job.id)), { class: "quiet", "aria-label": `Do not learn ${names(job)}` });
+  const reason = make("p", { class: "small muted" });
+  const node = make("li", { class: "card job slim" }, make("div", { class: "row between" }, top.node, state.signedIn && drop), reason, problem);
   return { node, update(one) {
     const queue = state.jobs.filter((other) => other.state === "waiting").sort((a, b) => a.created - b.created);
     const ahead = queue.findIndex((other) => other.id === one.id);
-    const ready = state.jobs.find((other) => other.state === "ready" && other.keep === "ask");
-    top.words.textContent = `${amount(one)} · waits${ahead ? `, ${ahead} before it` : ", next"}`;
-    reason.textContent = ready ? `It begins once you have kept or discarded ${names(ready)}.` : one.notes?.[0] ?? "";
+    const open = state.jobs.find((other) => other.state === "ready" && other.keep === "ask");
+    top.words.textContent = `${amount(one)} · waits, ${ahead ? `${ahead} before it` : "next"}`;
+    tell(reason, open && !ahead ? `It begins once you have kept or discarded ${names(open)}.` : one.notes?.[0]);
   } };
 }
 
@@ -91,7 +91,7 @@ function learning(job, problem) {
   const left = make("span", { class: "small muted" });
   const progress = make("div", { role: "progressbar", "aria-label": `Learning ${names(job)}`, "aria-valuemin": 0, "aria-valuemax": 100 }, line);
   const stop = button("Stop", (event) => decide(event.currentTarget, problem, () => service.discard(job.id)), { class: "quiet" });
-  const node = make("li", { class: "card job" }, top.node, progress, make("div", { class: "row between" }, left, stop), problem);
+  const node = make("li", { class: "card job" }, top.node, progress, make("div", { class: "row between" }, left, state.signedIn && stop), problem);
   return { node, update(one) {
     fill(line, Math.max(0.02, one.done));
     progress.setAttribute("aria-valuenow", Math.round(one.done * 100));
@@ -104,8 +104,8 @@ function ready(job, problem) {
   const top = head(`Keep ${names(job)}?`, `learned from ${amount(job)}`);
   const keep = button("Keep", (event) => decide(event.currentTarget, problem, () => service.keep(job.id), `${names(job)} is kept.`), { class: "primary" });
   const discard = button("Discard", (event) => decide(event.currentTarget, problem, () => service.discard(job.id), `${names(job)} is discarded.`));
-  const node = make("li", { class: "card job ready" }, top.node, verdict(job), comparison(job), ...notes(job), problem,
-    make("div", { class: "row" }, keep, discard),
+  const node = make("li", { class: "card job ready" }, top.node, verdict(job), comparison(job), rough(job), ...notes(job), problem,
+    state.signedIn && make("div", { class: "row" }, keep, discard),
     make("p", { class: "small muted", text: "Until you keep it, the service answers as before. History can undo what was kept." }));
   return { node };
 }
@@ -138,6 +138,13 @@ function comparison(job) {
   return make("table", { class: "compare" }, make("caption", { class: "unseen", text: "Accuracy before and after" }), make("thead", {}, make("tr", {}, ...titles)), ...bodies);
 }
 
+/** How much the numbers say. */
+function rough(job) {
+  if (Object.keys(job.after).length < 2) return "";
+  const fewest = Math.min(...Object.values(job.photos));
+  return fewest < GOOD && make("p", { class: "small muted", text: `Measured on the ${counted(fewest, "photo")} you gave, so only a rough number. With other photos it may be lower.` });
+}
+
 function difference(change) {
   const points = Math.round(change * 100);
   return points ? `${points > 0 ? "+" : "−"}${Math.abs(points)}` : "same";
@@ -145,34 +152,24 @@ function difference(change) {
 
 const notes = (job) => (job.notes ?? []).map((text) => make("p", { class: "small muted", text }));
 
-function over(title, detail, job, ...more) {
-  const away = button("Put away", () => { put_away.add(job.id); show(state); }, { class: "quiet" });
-  const top = head(title, detail).node;
-  return { node: make("li", { class: "card job" }, top, ...more, make("div", { class: "row" }, make("a", { href: "#ask", class: "button", text: "Try it" }), away)) };
+function over(job, title, detail, ...more) {
+  const away = button("Dismiss", () => { putAway.add(job.id); show(state); find("teach-title").focus(); }, { class: "quiet", "aria-label": `Dismiss: ${title}` });
+  return { node: make("li", { class: "card job slim" }, make("div", { class: "row between" }, head(title, detail).node, make("div", { class: "row" }, ...more.splice(0, 1), away)), ...more) };
 }
 
-function kept(job) {
-  const built = over(`${names(job)} is learned`, `${amount(job)} · kept`, job);
-  return built;
-}
+const kept = (job) =>
+  over(job, `${names(job)} is learned`, `${amount(job)} · kept`, make("a", { href: "#ask", class: "button", text: "Try it" }));
 
-function discarded(job) {
-  const built = over(`${names(job)} is discarded`, "nothing was changed", job);
-  built.node.querySelector("a").remove();
-  return built;
-}
+const discarded = (job) => over(job, `${names(job)} is discarded`, "nothing was changed", "");
 
-function failed(job) {
-  const built = over(`${names(job)} could not be learned`, amount(job), job, make("p", { class: "error", text: job.error ?? "The reason is in the log of the service." }),
-    make("p", { class: "small muted", text: "The model is as it was. Add the photos again to try once more." }));
-  built.node.querySelector("a").remove();
-  return built;
-}
+const failed = (job) => over(job, `${names(job)} could not be learned`, amount(job), "",
+  make("p", { class: "error", text: job.error ?? "The reason is in the log of the service." }),
+  make("p", { class: "small muted", text: "The model is as it was. Add the photos again to try once more." }));
 
 async function decide(pressed, problem, action, words) {
-  const done = await during(pressed, problem, async () => { await action(); return true; });
+  const done = await during(pressed, problem, action);
   if (!done) return;
-  if (words) say(words);
+  say(done.state === "waiting" ? "The model has changed meanwhile: it is learned again." : words ?? "");
   await refresh();
   const next = find("jobs").querySelector("a, button") ?? find("teach-title");
   next.focus();

@@ -16,7 +16,7 @@ function show({ tray, classes, loaded, signedIn }) {
   const number = tray.groups.reduce((sum, group) => sum + group.length, 0);
   find("tray-count").textContent = number > 99 ? "99+" : String(number || "");
   find("tray-count").hidden = !number;
-  find("tray-count").setAttribute("aria-label", `${counted(number, "photo")} to name`);
+  find("tray-count").parentElement.setAttribute("aria-label", number ? `Unknown: ${counted(number, "photo")} to name` : "Unknown");
   find("unknown-lead").textContent = !loaded ? "" : number
     ? `${counted(number, "photo")} it could not name, those that look alike together. Give them a name, and it learns them.`
     : "";

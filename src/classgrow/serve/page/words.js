@@ -9,9 +9,9 @@ export const counted = (number, one, many = `${one}s`) => `${number} ${number ==
 export function percent(share) {
   if (share === null || share === undefined) return "–";
   const rounded = Math.round(share * 100);
-  if (rounded === 100 && share < 1) return "99 %";
-  if (rounded === 0 && share > 0) return "under 1 %";
-  return `${rounded} %`;
+  if (rounded === 100 && share < 1) return "99\u00a0%";
+  if (rounded === 0 && share > 0) return "under 1\u00a0%";
+  return `${rounded}\u00a0%`;
 }
 
 /** "about 2 min left" */
