@@ -34,7 +34,8 @@ function showView() {
 }
 
 export function go(part) {
-  if (view() === part) showView(); else location.hash = part;
+  location.hash = part;
+  showView(); // at once, so that focus can go there
 }
 
 /** Ask for everything that is shown. Two at the same time are one. */

@@ -23,9 +23,9 @@ export function startSession(afterSigningIn) {
       find("token").value = "";
       change({ signedIn: true });
       say("You are signed in.");
-      await afterSigningIn();
       find("sign-in-form").hidden = true;
       find("main").focus();
+      await afterSigningIn();
     } catch (problem) {
       tell(find("sign-in-error"), problem.status === 401 || problem.status === 403 ? "That token is not the right one. It is in the link that the service printed, after the #." : problem.sentence);
       find("token").focus();
