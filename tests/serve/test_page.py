@@ -169,7 +169,7 @@ def visit(browser: Any) -> Iterator[Any]:
         page.on("dialog", lambda dialog: wrong.append(f"dialog {dialog.message}"))
         page.on("request", lambda request: None if request.url.startswith(own) else wrong.append(request.url))
         page.goto(link or running.link)
-        page.wait_for_url(f"{running.url}/*")
+        page.locator("body[data-asked]").wait_for()
         found = Visit(page, wrong)
         visits.append(found)
         return found

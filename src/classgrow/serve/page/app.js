@@ -66,6 +66,8 @@ async function fetchAll() {
     if (first && !state.classes.length && state.signedIn && !location.hash) go("teach");
   } catch (problem) {
     if (!problem.sentence) throw problem;
+  } finally {
+    document.body.dataset.asked = "yes";
   }
 }
 

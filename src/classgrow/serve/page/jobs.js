@@ -91,7 +91,7 @@ function learning(job, problem) {
   const left = make("span", { class: "small muted" });
   const progress = make("div", { role: "progressbar", "aria-label": `Learning ${names(job)}`, "aria-valuemin": 0, "aria-valuemax": 100 }, line);
   const stop = button("Stop", (event) => decide(event.currentTarget, problem, () => service.discard(job.id)), { class: "quiet" });
-  const node = make("li", { class: "card job" }, top.node, progress, make("div", { class: "row between" }, left, state.signedIn && stop), problem);
+  const node = make("li", { class: "card job" }, top.node, progress, make("div", { class: "row between" }, left, state.signedIn && stop), make("p", { class: "small muted", text: "Asking goes on meanwhile, and you can prepare the next class below." }), problem);
   return { node, update(one) {
     fill(line, Math.max(0.02, one.done));
     progress.setAttribute("aria-valuenow", Math.round(one.done * 100));

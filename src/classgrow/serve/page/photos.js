@@ -4,6 +4,7 @@ import { make } from "./dom.js";
 
 const LONGEST_SIDE = 1024;
 const AS_IT_IS = 400_000;
+const MOST_DROPPED = 500;
 const SENDABLE = ["image/jpeg", "image/png", "image/webp"];
 
 /** A photo that is ready to be sent: `{blob, name, url}`; `url` is for showing it, until `release`. */
@@ -57,6 +58,29 @@ export function choose(take, { camera = false } = {}) {
   input.click();
 }
 
+/** The files that were dropped, those in dropped folders included. */
+async function dropped(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  if (!entries.some((entry) => entry.isDirectory)) return [...transfer.files];
+  const found = [];
+  while (entries.length && found.length < MOST_DROPPED) {
+    const entry = entries.shift();
+    if (entry.isFile) found.push(await new Promise((done, failed) => { entry.file(done, failed); }));
+    else entries.push(...await everyEntry(entry.createReader()));
+  }
+  return found.filter((file) => file.type.startsWith("image/"));
+}
+
+/** A folder's reader gives its entries in portions. */
+async function everyEntry(reader) {
+  const every = [];
+  for (;;) {
+    const some = await new Promise((done, failed) => { reader.readEntries(done, failed); });
+    if (!some.length) return every;
+    every.push(...some);
+  }
+}
+
 /** Photos that are dropped on the page or pasted go to `take(files)` of the part that is shown. */
 export function listen(area, take) {
   const holds = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
@@ -70,7 +94,7 @@ export function listen(area, take) {
     event.preventDefault();
     depth = 0;
     mark(false);
-    if (area()) take([...event.dataTransfer.files]);
+    if (area()) dropped(event.dataTransfer).then(take);
   });
   addEventListener("paste", (event) => {
     const files = [...(event.clipboardData?.files ?? [])].filter((file) => file.type.startsWith("image/"));

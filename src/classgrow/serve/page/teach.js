@@ -84,8 +84,8 @@ function showKnown({ classes, loaded }) {
   if (find("teach-chips").dataset.present !== present) find("teach-chips").replaceChildren(...chips);
   find("teach-chips").dataset.present = present;
   find("teach-lead").textContent = loaded && !classes.length
-    ? "It knows nothing yet. Give it a name and a few photos; about a minute later it can tell them. Two classes or more make it useful."
-    : "Give it a name and a few photos. What it knows already stays as it is.";
+    ? "The model knows nothing yet. Teach it one kind of thing at a time, which is called a class: its name and a few photos of it. With two classes or more it can tell them apart."
+    : "A class is one kind of thing: its name and a few photos of it. The classes it knows already stay.";
   show();
 }
 
