@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ from classgrow.photos.model import PhotoModel
 from classgrow.photos.presets import Wish
 from classgrow.progress import Silent
 from classgrow.serve.app import create_app
+from classgrow.serve.running import listen, server_for
 from classgrow.serve.settings import Settings
 
 TOKEN = "a-token-for-the-tests"
@@ -99,3 +103,47 @@ def serve(settings: Settings) -> Iterator[Serve]:
 @pytest.fixture
 def client(serve: Serve) -> TestClient:
     return serve()
+
+
+@dataclass(frozen=True)
+class Live:
+    """A service that listens for real, in a thread of the tests."""
+
+    host: str
+    settings: Settings
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}"
+
+
+@contextmanager
+def listening_at(folder: Path) -> Iterator[Live]:
+    """A service for the model in a folder, at a port that is free."""
+    settings = Settings(folder, TOKEN, port=0, wish=WISH)
+    listening = listen(settings)
+    server = server_for(create_app(settings), 64)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    host, port = listening.getsockname()
+    yield Live(f"{host}:{port}", settings)
+    server.should_exit = True
+    thread.join(60)
+
+
+@pytest.fixture(scope="session")
+def live(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """One for all tests that change nothing."""
+    place = tmp_path_factory.mktemp("live") / "pets"
+    shutil.copytree(trained, place)
+    with listening_at(place) as one:
+        yield one
+
+
+@pytest.fixture
+def fresh(model: Path) -> Iterator[Live]:
+    """One for a test that changes it."""
+    with listening_at(model) as one:
+        yield one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -33,7 +34,7 @@ def test_photos_get_their_classes_with_the_nearest_kept_ones(client: TestClient)
     assert (kept.status_code, kept.headers["content-type"], kept.content[:4]) == (200, "image/png", b"\x89PNG")
 
 
-def test_a_class_is_taught_kept_undone_renamed_and_forgotten(client: TestClient) -> None:
+def test_a_class_is_taught_kept_undone_renamed_and_forgotten(client: TestClient, tmp_path: Path) -> None:
     sent = client.post("/teach", data={"name": "blue"}, files=files(*(png("blue", seed) for seed in range(6))))
     assert sent.status_code == 202
     job = finished(client, sent.json()["job"])
@@ -49,22 +50,46 @@ def test_a_class_is_taught_kept_undone_renamed_and_forgotten(client: TestClient)
     ]
     assert client.post("/predict", files=files(png("blue", 70))).json()["answers"][0]["name"] == "blue"
     assert client.post("/rename", json={"name": "blue", "new": "sky"}).json() == {"version": 3}
+    assert client.post("/undo", json={}).json() == {"version": 4}
+    assert [one["name"] for one in client.get("/classes").json()["classes"]] == ["green", "red", "blue"]
+    assert client.post("/undo", json={"version": 1}).json() == {"version": 5}
+    assert [one["name"] for one in client.get("/classes").json()["classes"]] == ["green", "red"]
+    refused = client.post("/undo", json={"version": 99})
+    assert refused.status_code == 409 and str(tmp_path) not in refused.text
     forgotten = client.post("/forget", json={"name": "red"})
     assert forgotten.status_code == 200, forgotten.text
-    assert forgotten.json()["version"] == 4
+    assert forgotten.json()["version"] == 6
     history = client.get("/history").json()
-    assert [one["action"] for one in history["versions"]] == ["learn", "learn", "rename", "forget"]
-    assert "red" not in str(history)
-    assert client.post("/undo", json={}).json() == {"version": 5}
+    assert [one["action"] for one in history["versions"]] == [
+        "learn",
+        "learn",
+        "rename",
+        "rollback",
+        "rollback",
+        "forget",
+    ]
+    assert "'red'" not in str(history)
+    refused = client.post("/undo", json={})  # every earlier version knew it
+    assert refused.status_code == 409 and str(tmp_path) not in refused.text
 
 
-def test_what_is_discarded_leaves_nothing(client: TestClient) -> None:
-    sent = client.post("/teach", data={"name": "blue"}, files=files(*(png("blue", seed) for seed in range(3))))
-    job = finished(client, sent.json()["job"])
-    assert client.post("/discard", json={"job": job["id"]}).json()["state"] == "discarded"
+def test_what_is_discarded_leaves_nothing(client: TestClient, tmp_path: Path) -> None:
+    job = client.post("/teach", data={"name": "blue"}, files=files(*(png("blue", seed) for seed in range(3)))).json()
+    assert client.post("/forget", json={"name": "blue"}).status_code == 404
+    assert client.post("/discard", json=job).json()["state"] == "discarded"
+    assert list((tmp_path / ".pets.serve").rglob("*.png")) == []
     assert client.get("/classes").json()["version"] == 1
-    again = client.post("/keep", json={"job": job["id"]})
+    again = client.post("/keep", json=job)
     assert again.status_code == 409 and "discarded" in again.json()["error"]
+
+
+def test_a_class_with_photos_in_the_queue_is_not_forgotten(client: TestClient) -> None:
+    """Else the job would bring it back."""
+    job = client.post("/correct", data={"name": "red"}, files=files(png("red", 90))).json()
+    refused = client.post("/forget", json={"name": "red"})
+    assert refused.status_code == 409 and "in the queue" in refused.json()["error"]
+    client.post("/discard", json=job)
+    assert client.post("/forget", json={"name": "red"}).json()["version"] == 2
 
 
 def test_noise_is_unknown(client: TestClient) -> None:

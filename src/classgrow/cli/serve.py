@@ -21,6 +21,7 @@ def serve(
     public_read: Annotated[bool, typer.Option("--public-read", help="Predictions need no token.")] = False,
     names: Annotated[list[str] | None, typer.Option("--name", help="Another host name it is reached by.")] = None,
     tray: Annotated[int, typer.Option(min=0, max=10_000, help="Unknown photos to keep for naming; default none.")] = 0,
+    batch: Annotated[int, typer.Option(min=1, max=256, help="Photos that go through the network together.")] = 32,
     preset: Annotated[
         str | None, typer.Option(help="For a new model: fast (default with the extra photos), balanced or best.")
     ] = None,
@@ -37,7 +38,7 @@ def serve(
 
     try:
         from classgrow.serve.running import run
-        from classgrow.serve.settings import Settings
+        from classgrow.serve.settings import Batching, Settings
     except ImportError as error:
         raise ClassgrowError("A service needs more libraries: pip install 'classgrow[serve]'.") from error
     wish = Wish(preset=preset, method=method, network=network, memory=memory)
@@ -50,6 +51,7 @@ def serve(
         names=tuple(name.lower() for name in names or ()),
         tray=tray,
         wish=wish,
+        batching=Batching(batch),
     )
     if not (settings.folder / "config.json").is_file():
         plan_for(wish)  # says what cannot be before the service starts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
@@ -53,21 +54,21 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(label_studio.router, prefix="/label-studio")
     app.include_router(label_studio.router, include_in_schema=False)  # its own /predict comes after ours
     files = page.add_page(app)
-    add_refusals(app)
+    add_refusals(app, settings.folder)
     app.add_middleware(Safety, settings=settings, open_paths=frozenset((*OPEN, *files)), reading_posts=READING_POSTS)
     app.add_middleware(Measured, metrics=service.metrics)
     return app
 
 
-def add_refusals(app: FastAPI) -> None:
-    """Every error is one sentence in JSON."""
+def add_refusals(app: FastAPI, folder: Path) -> None:
+    """Every error is one sentence in JSON, which does not say where the model lies."""
 
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, RefusedError)
         return error.response()
 
     async def unfit(_: Request, error: Exception) -> Response:
-        return JSONResponse({"error": str(error)}, 409)
+        return JSONResponse({"error": str(error).replace(str(folder), folder.name)}, 409)
 
     async def missing(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

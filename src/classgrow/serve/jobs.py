@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import shutil
 import time
@@ -15,10 +16,13 @@ from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
 from classgrow.checkpoint import write_atomically
+from classgrow.errors import one_line
 from classgrow.json_values import JsonDict
 from classgrow.serve.kept_photos import put_photo
 
+LOG = logging.getLogger("classgrow.serve")
 JobState = Literal["waiting", "learning", "ready", "failed", "kept", "discarded"]
+Keep = Literal["ask", "now"]
 OVER: tuple[JobState, ...] = ("failed", "kept", "discarded")
 JOB, PROGRESS, RESULT, PHOTOS = "job.json", "progress.json", "result.json", "photos"
 REMEMBERED = 50
@@ -38,7 +42,7 @@ class Job:
 
     id: str
     names: dict[str, str]
-    keep: Literal["ask", "now"] = "ask"
+    keep: Keep = "ask"
     origin: str = "teach"
     state: JobState = "waiting"
     created: float = field(default_factory=time.time)
@@ -91,36 +95,55 @@ def read_outcome(folder: Path) -> Outcome | None:
         return None
 
 
+@dataclass(frozen=True)
+class Staged:
+    """Photos that were put on disk, in the folder of a job that is not there yet."""
+
+    id: str
+    digests: tuple[str, ...]
+
+
 class JobBook:
-    """All jobs, oldest first. What it says is on disk before it says so."""
+    """All jobs, oldest first. What it says is on disk before it says so. Only one thread changes it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.jobs: dict[str, Job] = {}
-        for path in sorted(folder.glob(f"*/{JOB}")) if folder.is_dir() else []:
+        for place in sorted(folder.iterdir()) if folder.is_dir() else []:
+            if not (place / JOB).is_file():  # cut off while its photos arrived: nobody was told of it
+                shutil.rmtree(place, ignore_errors=True)
+                continue
             try:
-                job = JobFile.validate_json(path.read_bytes())
-            except (OSError, ValidationError):
-                continue  # cut off while it was made: nobody was told of it
-            if job.id == path.parent.name:
+                job = JobFile.validate_json((place / JOB).read_bytes())
+            except (OSError, ValidationError) as error:
+                LOG.error("the job in %s cannot be read and is left alone: %s", place, one_line(error))
+                continue
+            if job.id == place.name:
                 self.jobs[job.id] = job
         self.sweep()
 
     def place(self, job: Job) -> Path:
         return self.folder / job.id
 
-    def add(self, photos: Sequence[Tensor], names: Sequence[str], keep: Literal["ask", "now"], origin: str) -> Job:
-        """A new job at the end of the queue, its photos on disk."""
+    def stage(self, photos: Sequence[Tensor]) -> Staged:
+        """Photos on disk, before it is settled which job they belong to. This may run in any thread."""
         job_id = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
         place = self.folder / job_id / PHOTOS
-        digests = {put_photo(place, one): name for one, name in zip(photos, names, strict=True)}
-        return self.put(Job(job_id, digests, keep, origin, photos=counted(digests)))
+        return Staged(job_id, tuple(put_photo(place, one) for one in photos))
 
-    def extend(self, job: Job, photos: Sequence[Tensor], names: Sequence[str]) -> Job:
+    def add(self, staged: Staged, names: Sequence[str], keep: Keep, origin: str) -> Job:
+        """A new job at the end of the queue."""
+        found = dict(zip(staged.digests, names, strict=True))
+        return self.put(Job(staged.id, found, keep, origin, photos=counted(found)))
+
+    def extend(self, job: Job, staged: Staged, names: Sequence[str]) -> Job:
         """More photos for a job that waits."""
-        place = self.place(job) / PHOTOS
-        more = {put_photo(place, one): name for one, name in zip(photos, names, strict=True)}
-        return self.put(replace(job, names=job.names | more, photos=counted(job.names | more)))
+        found = job.names | dict(zip(staged.digests, names, strict=True))
+        for digest in dict.fromkeys(staged.digests):
+            source = self.folder / staged.id / PHOTOS / f"{digest}.png"
+            source.replace(self.place(job) / PHOTOS / source.name)
+        shutil.rmtree(self.folder / staged.id, ignore_errors=True)
+        return self.put(replace(job, names=found, photos=counted(found)))
 
     def put(self, job: Job) -> Job:
         """What a job is from now on; once it is over, its photos go."""

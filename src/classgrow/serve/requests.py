@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from python_multipart.exceptions import FormParserError
 from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from classgrow.json_values import Json, JsonDict
@@ -15,6 +16,7 @@ from classgrow.serve.refusals import RefusedError
 from classgrow.serve.service import Service
 from classgrow.serve.uploads import Upload, plain_name
 
+FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
 MOST_FIELDS = 300
 LONGEST_FIELD = 4096
 DEEPEST = 32
@@ -47,7 +49,7 @@ class PhotoForm:
 
 async def photo_form(request: Request) -> PhotoForm:
     """A multipart form; photos are in its fields called `photo`."""
-    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+    if not request.headers.get("content-type", "").lower().startswith(FORMS):
         raise RefusedError(415, "Send a form (multipart/form-data) with photos in `photo`.")
     most = service_of(request).settings.limits.photos
     try:
@@ -60,14 +62,10 @@ async def photo_form(request: Request) -> PhotoForm:
                     photos.append(Upload(plain_name(value.filename), await value.read()))
                 else:
                     fields.setdefault(name, []).append(value)
-    except MultiPartException as problem:
-        raise RefusedError(400, f"The form cannot be read: {problem.message}") from None
-    except RefusedError:
-        raise
-    except Exception as problem:  # the form's parser has errors of its own
-        if type(problem).__module__.startswith(("starlette", "python_multipart", "multipart")):
-            raise RefusedError(400, "The form cannot be read.") from None
-        raise
+    except HTTPException as problem:
+        raise RefusedError(400, f"The form cannot be read: {problem.detail}") from None
+    except FormParserError:
+        raise RefusedError(400, "The form cannot be read.") from None
     return PhotoForm(photos, fields)
 
 

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from classgrow.errors import ClassgrowError
@@ -40,6 +41,11 @@ def run(settings: Settings, say: Callable[[str], object], show_link: bool = True
         say(f"Open {settings.link}")
     else:
         say(f"Open {settings.link.partition('#')[0]}#TOKEN, with your token in place of TOKEN")
+    server_for(app, settings.limits.connections).run(sockets=[listening])
+
+
+def server_for(app: ASGIApp, connections: int) -> uvicorn.Server:
+    """What listens: bounded in headers, connections and patience, and silent about what clients send."""
     config = uvicorn.Config(
         app,
         http=PunctualProtocol,
@@ -50,11 +56,11 @@ def run(settings: Settings, say: Callable[[str], object], show_link: bool = True
         server_header=False,
         proxy_headers=False,
         h11_max_incomplete_event_size=HEADER_BYTES,
-        limit_concurrency=settings.limits.connections,
+        limit_concurrency=connections,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    return uvicorn.Server(config)
 
 
 def listen(settings: Settings) -> socket.socket:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Literal, TypeVar
+from typing import IO, TypeVar
 
 from torch import Tensor
 
@@ -20,7 +20,7 @@ from classgrow.photos.results import Prediction
 from classgrow.progress import Silent
 from classgrow.serve.batching import Batcher
 from classgrow.serve.current import Current, Loaded
-from classgrow.serve.jobs import Job, JobBook
+from classgrow.serve.jobs import Job, JobBook, Keep
 from classgrow.serve.metrics import Metrics
 from classgrow.serve.refusals import RefusedError, busy
 from classgrow.serve.settings import Settings
@@ -124,26 +124,30 @@ class Service:
         self,
         uploads: Sequence[Upload],
         names: Sequence[str],
-        keep: Literal["ask", "now"],
+        keep: Keep,
         origin: str,
         from_tray: Sequence[str] = (),
     ) -> Job:
         """Photos with the names of their classes (those of the tray have the last ones) join the queue."""
         self._check_count(len(uploads) + len(from_tray))
         classes = [usable_class(name) for name in names]
-        joined = self.book.open_for(origin, self.settings.limits.photos) if keep == "now" else None
-        if joined is None and len(self.book.waiting()) >= self.settings.limits.jobs:
+        if self._joins(keep, origin) is None and len(self.book.waiting()) >= self.settings.limits.jobs:
             raise busy("Too many teachings are waiting: keep or discard what is ready, or try again later.", 30)
         async with self.intakes, self._in_time():
             pixels = [*await self.decoder.decode(uploads, self.form), *map(self._in_tray, from_tray)]
-        joined = self.book.open_for(origin, self.settings.limits.photos) if keep == "now" else None
-        if joined is not None:
-            job = await asyncio.to_thread(self.book.extend, joined, pixels, classes)
+            staged = await asyncio.to_thread(self.book.stage, pixels)
+        joined = self._joins(keep, origin)  # from here on nothing comes in between
+        if joined is None:
+            job = self.book.add(staged, classes, keep, origin)
         else:
-            job = await asyncio.to_thread(self.book.add, pixels, classes, keep, origin)
+            job = self.book.extend(joined, staged, classes)
         self.tray.remove(from_tray)
         self.teaching.news.set()
         return job
+
+    def _joins(self, keep: Keep, origin: str) -> Job | None:
+        """The waiting job that more photos of the same kind belong to."""
+        return self.book.open_for(origin, self.settings.limits.photos) if keep == "now" else None
 
     def _in_tray(self, digest: str) -> Tensor:
         pixels = self.tray.pixels(digest)

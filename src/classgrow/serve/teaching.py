@@ -17,7 +17,7 @@ from classgrow.errors import ClassgrowError
 from classgrow.photos.folder import one_writer, put_in_place
 from classgrow.photos.presets import Wish
 from classgrow.serve.current import version_digest
-from classgrow.serve.jobs import RESULT, Job, JobBook, Outcome, read_outcome
+from classgrow.serve.jobs import PROGRESS, RESULT, Job, JobBook, Outcome, read_outcome
 from classgrow.serve.refusals import RefusedError
 from classgrow.serve.worker import BASE, COPY, WISH
 
@@ -80,12 +80,18 @@ class Teaching:
                 async with self.deciding:
                     await self._keep(ready)
         elif waiting:
-            await self.learn(waiting[0])
+            async with self.deciding:  # not while the model is being changed
+                job = await self.begin(waiting[0])
+            await self.finish(job)
 
-    async def learn(self, job: Job) -> None:
-        """In a process of its own, to its end."""
+    async def begin(self, job: Job) -> Job:
+        """Start the process that learns a job."""
+        job = self.book.jobs[job.id]
+        if job.state != "waiting":
+            return job
         place = self.book.place(job)
         (place / RESULT).unlink(missing_ok=True)
+        (place / PROGRESS).unlink(missing_ok=True)
         job = self.book.put(replace(job, state="learning", attempts=job.attempts + 1, error=None))
         wish = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(self.wish).items()}
         write_atomically(self.proposal / WISH, json.dumps(wish).encode())
@@ -93,11 +99,17 @@ class Teaching:
         self.process = await asyncio.create_subprocess_exec(
             *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL
         )
+        return job
+
+    async def finish(self, job: Job) -> None:
+        """Wait for its end, and see what it left."""
+        if self.process is None:
+            return
         await self.process.wait()
         self.process = None
         job = self.book.jobs[job.id]
         if job.state == "learning":  # nobody has decided otherwise meanwhile
-            self.book.put(after(job, read_outcome(place)))
+            self.book.put(after(job, read_outcome(self.book.place(job))))
             self.news.set()
 
     async def end_process(self) -> None:
@@ -122,8 +134,8 @@ class Teaching:
         if job.state != "ready":
             return job
         fits = await asyncio.to_thread(self._exchange, job)
+        await asyncio.to_thread(self.changed)  # whoever sees "kept" sees the new version too
         done = self.book.put(replace(job, state="kept") if fits else again(job))
-        await asyncio.to_thread(self.changed)
         self.news.set()
         return done
 

@@ -28,6 +28,7 @@ from classgrow.serve.jobs import JOB, PHOTOS, PROGRESS, RESULT, JobFile, Outcome
 WISH, BASE, COPY = "wish.json", "base", "model"
 NICE = 10
 WRITE_EVERY = 0.25
+PATIENCE = 60.0
 READING, LEARNING = 0.05, 0.9
 """Up to which fraction photos are read, and learned; the rest is writing."""
 
@@ -73,8 +74,20 @@ def learn(job_folder: Path, proposal: Path, model: Path) -> Outcome:
     return Outcome(base, version_digest(proposal / COPY), learned.before, learned.after, notes)
 
 
-def prepare(proposal: Path, model: Path) -> str:
-    """A copy of the model to learn onto; returns its digest. One that was begun on the same version is gone on with."""
+def prepare(proposal: Path, model: Path, seconds: float = PATIENCE) -> str:
+    """A copy of the model to learn onto; returns its digest. Another process that changes the model is waited for."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return copied(proposal, model)
+        except ClassgrowError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(0.2)
+
+
+def copied(proposal: Path, model: Path) -> str:
+    """The copy; one that was begun on the same version is gone on with."""
     copy, mark = proposal / COPY, proposal / BASE
     with one_writer(model):
         base = version_digest(model)
@@ -108,7 +121,7 @@ def main(job_folder: Path, proposal: Path, model: Path) -> None:
     try:
         outcome = learn(job_folder, proposal, model)
     except ClassgrowError as error:
-        outcome = Outcome(error=str(error))
+        outcome = Outcome(error=str(error).replace(str(proposal / COPY), "the model"))
     write_json(job_folder / RESULT, outcome)
 
 

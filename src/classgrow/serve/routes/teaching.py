@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
+from classgrow.serve.jobs import Keep
 from classgrow.serve.refusals import RefusedError
 from classgrow.serve.requests import json_body, list_in, photo_form, service_of, text_in
 from classgrow.serve.routes.described import form, json_object
@@ -89,7 +88,7 @@ async def remove_from_tray(request: Request) -> Response:
     return JSONResponse({"left": len(service.tray.digests)})
 
 
-def keep_of(given: list[str]) -> Literal["ask", "now"]:
+def keep_of(given: list[str]) -> Keep:
     match given:
         case [] | ["ask"]:
             return "ask"
