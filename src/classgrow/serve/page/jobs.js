@@ -85,7 +85,15 @@ function waiting(job, problem) {
   } };
 }
 
+/** Time left where it is known, else the time so far. */
+function howFar(job, seconds) {
+  if (job.seconds_left !== null && job.seconds_left !== undefined) return `${percent(job.done)} done, ${timeLeft(job.seconds_left)}`;
+  const stage = job.done > 0.1 ? `${percent(job.done)} done` : "Starting, and reading the photos";
+  return seconds > 2 ? `${stage} · ${seconds} s so far` : `${stage} …`;
+}
+
 function learning(job, problem) {
+  const began = Date.now();
   const top = head(`Learning ${names(job)} …`, amount(job));
   const line = bar(0);
   const left = make("span", { class: "small muted" });
@@ -95,7 +103,7 @@ function learning(job, problem) {
   return { node, update(one) {
     fill(line, Math.max(0.02, one.done));
     progress.setAttribute("aria-valuenow", Math.round(one.done * 100));
-    left.textContent = one.seconds_left === null ? (one.done > 0.1 ? `${percent(one.done)} done` : "Starting: reading the photos …") : `${percent(one.done)} done, ${timeLeft(one.seconds_left)}`;
+    left.textContent = howFar(one, Math.round((Date.now() - began) / 1000));
   } };
 }
 
@@ -157,8 +165,12 @@ function over(job, title, detail, ...more) {
   return { node: make("li", { class: "card job slim" }, make("div", { class: "row between" }, head(title, detail).node, make("div", { class: "row" }, ...more.splice(0, 1), away)), ...more) };
 }
 
-const kept = (job) =>
-  over(job, `${names(job)} is learned`, `${amount(job)} · kept`, make("a", { href: "#ask", class: "button", text: "Try it" }));
+function kept(job) {
+  const another = button("Teach another", () => { putAway.add(job.id); show(state); find("teach-name").focus(); });
+  const built = over(job, `${names(job)} is learned`, `${amount(job)} · kept`, make("a", { href: "#ask", class: "button", text: "Try it" }));
+  if (state.signedIn) built.node.querySelector("button").replaceWith(another);
+  return built;
+}
 
 const discarded = (job) => over(job, `${names(job)} is discarded`, "nothing was changed", "");
 
