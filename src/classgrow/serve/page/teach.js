@@ -105,7 +105,7 @@ async function learn() {
   if (!job) return;
   sent.forEach(release);
   photos = photos.filter((one) => !sent.includes(one));
-  name.value = "";
+  if (given() === called) name.value = ""; // else the next one is being typed already
   show();
   say(`${called} is being learned.`);
   afterTeaching();
