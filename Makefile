@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs build sdist report clean
+.PHONY: help demo test lint docs build sdist report images clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ sdist: $(VENV)/.dev ## build the source distribution alone
 
 report: $(VENV)/.demo ## rebuild the report of the measured runs into report/
 	$(BIN)/classgrow report results --output report
+
+images: report ## copy the figures that README and docs show from report/ into docs/images/
+	cp report/figures/headline.svg docs/images/fgp-curve.svg
+	cp report/figures/curves-cifar100-20classes-4plus4-m200-matched-30epochs.svg docs/images/reduced-protocol.svg
 
 clean: ## remove what these made, .venv included
 	rm -rf $(VENV) demo report site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

@@ -1,6 +1,7 @@
-"""python -m benchmarks [step|precision|between|growth|startup|memory|reader|report] [--output FILE] [--threads N]
+"""python -m benchmarks [NAME ...] [--output FILE] [--threads N]
 
-Without a name all are run. Each prints a table and goes into one JSON file with the hardware it ran on.
+Names are those in `NAMES`; without one all are run. Each prints a table and goes into one JSON file with the hardware
+it ran on.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from rich.table import Table
 
 from classgrow.records.environment import hardware, versions
 
-NAMES = ("step", "precision", "between", "growth", "startup", "memory", "reader", "report")
+NAMES = ("step", "precision", "between", "growth", "startup", "memory", "reader", "features", "photos", "report")
 
 
 def main() -> None:

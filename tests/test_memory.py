@@ -123,3 +123,29 @@ def test_restore() -> None:
     assert all(torch.equal(other.tensors()[name], value) for name, value in memory.tensors().items())
     other.restore(Memory(Budget()).tensors())
     assert other.images is None and len(other) == 0
+
+
+def test_features_stay_with_their_images() -> None:
+    """Each image's feature is its class and rank; those of dropped images go, and an image without any leaves none."""
+    memory = Memory(Budget(total=9))
+    for label in (0, 1):
+        images, labels, ranks = numbered(label, 3)
+        memory.add(images, labels, ranks, features=torch.stack((labels, ranks), 1).double())
+    memory.shrink(2)
+    memory.forget(0)
+    assert memory.features is not None and memory.features.dtype == torch.float32
+    assert memory.features.tolist() == [[1, 0], [1, 1]]
+    other = Memory(Budget(total=9))
+    other.restore(memory.tensors())
+    assert other.features is not None and torch.equal(other.features, memory.features)
+    memory.add(*numbered(1, 1))
+    assert memory.features is None and "features" not in memory.tensors() and len(memory) == 3
+
+
+def test_without_photos_there_must_be_features() -> None:
+    memory = Memory(Budget(total=9), keep_photos=False)
+    images, labels, ranks = numbered(0, 2)
+    memory.add(images, labels, ranks, features=torch.ones(2, 4))
+    assert memory.images is None and memory.tensors().keys() == {"labels", "ranks", "roles", "features"}
+    with pytest.raises(ClassgrowError, match="need features: leave out `keep_photos=False`"):
+        memory.add(images, labels, ranks)

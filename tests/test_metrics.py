@@ -15,6 +15,14 @@ from classgrow import metrics
 Runs = dict[str, list[list[float | None]]]  # order -> phases -> accuracy of each block of ten classes
 
 
+def test_classes_learned_at_once_are_compared_in_groups_of_ten() -> None:
+    """Batch training of 100 classes has the ten groups of a run in ten phases."""
+    assert metrics.compared_groups([100]) == (10,) * 10
+    assert metrics.compared_groups([25]) == (10, 10, 5)
+    assert metrics.compared_groups([3]) == (3,)
+    assert metrics.compared_groups([50, 10, 10]) == (50, 10, 10)
+
+
 def test_confusion_counts_true_rows_and_predicted_columns() -> None:
     counts = metrics.confusion([0, 0, 1, 1, 1], [0, 1, 1, 1, 0], 3)
     assert counts.tolist() == [[1, 1, 0], [1, 2, 0], [0, 0, 0]]

@@ -95,5 +95,15 @@ def test_json_of_steps_is_what_it_was_and_other_shapes_are_said() -> None:
     assert [typed(Schedule, as_json(one)) for one in (steps, linear)] == [steps, linear]
 
 
+def test_a_schedule_grows_until_it_makes_enough_updates() -> None:
+    """500 updates at 3 an epoch take 167 epochs; drops after a quarter and a half of 40 fall at 42 and at 84."""
+    schedule = Schedule(40, 0.01, (10, 20), 0.1)
+    assert schedule.at_least(500, 3) == Schedule(167, 0.01, (42, 84), 0.1)
+    assert schedule.at_least(500, 13) == schedule  # 520 of its own
+    assert schedule.at_least(0, 1) == schedule
+    linear = Schedule(12, 0.005, (), 1.0, "linear", 0.1)
+    assert linear.at_least(500, 10) == Schedule(50, 0.005, (), 1.0, "linear", 0.1)
+
+
 def test_scaling_keeps_shape_and_warm_up() -> None:
     assert Schedule(20, 1.0, (), 1.0, "cosine", 0.1).scaled(5) == Schedule(5, 1.0, (), 1.0, "cosine", 0.1)

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 PerClass = Sequence[float | None]
+GROUP = 10
+"""Classes in a group where one phase has learned them all."""
 
 
 def confusion(labels: npt.ArrayLike, predictions: npt.ArrayLike, classes: int) -> npt.NDArray[np.int64]:
@@ -65,8 +67,17 @@ def phase_accuracy(per_class: PerClass, counts: Sequence[int], sizes: Sequence[i
     return [incremental_accuracy(per_class[block], counts[block]) for block in blocks]
 
 
+def compared_groups(sizes: Sequence[int]) -> tuple[int, ...]:
+    """How many classes each group has whose accuracies are compared: those of the phases. Where all classes are learned
+    in one phase (batch training), groups of ten in learning order, as the phases beside which that is set."""
+    if len(sizes) != 1:
+        return tuple(sizes)
+    whole, rest = divmod(sizes[0], GROUP)
+    return (GROUP,) * whole + ((rest,) if rest else ())
+
+
 def mean_absolute_deviation(phase_accuracies: PerClass) -> float | None:
-    """How uneven the phases are: the mean of |P_i - mean P|, each phase counted once. One phase gives 0."""
+    """How uneven the phases are: the mean of |P_i - mean P|, each phase counted once. One value gives 0."""
     mean = _mean(phase_accuracies)
     if mean is None:
         return None

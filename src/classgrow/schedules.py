@@ -37,6 +37,10 @@ class Schedule:
         drops = tuple(min(epochs, max(1, round(drop * epochs / self.epochs))) for drop in self.drops)
         return replace(self, epochs=epochs, drops=drops)
 
+    def at_least(self, updates: int, of_epoch: int) -> Schedule:
+        """The same shape over as many epochs as `updates` take, at `of_epoch` updates each, if these are more."""
+        return self.scaled(max(self.epochs, -(-updates // of_epoch)))
+
     def rate(self, progress: float) -> float:
         """The learning rate at `progress`, from 0 to 1."""
         return SHAPES[self.shape](self, progress)

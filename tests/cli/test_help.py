@@ -39,7 +39,7 @@ def test_help_imports_nothing_heavy(arguments: list[str], more: str) -> None:
 def test_help_names_every_command(classgrow) -> None:  # type: ignore[no-untyped-def]
     done = classgrow("--help")
     assert done.returncode == 0
-    for command in ("run", "show", "methods", "demo", "paper", "report", "toy", "data"):
+    for command in ("run", "show", "methods", "demo", "paper", "report", "toy", "data", "export"):
         assert f" {command} " in done.stdout
 
 

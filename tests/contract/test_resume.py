@@ -15,6 +15,7 @@ from classgrow.data.labelled import Dataset
 from classgrow.engine.compiled import Compile, CompiledBackbones, compiler_found
 from classgrow.engine.runtime import Execution, PrecisionWish
 from classgrow.experiments import run
+from classgrow.methods import build_method
 from classgrow.progress import Progress, Silent
 from classgrow.records.record import without_times
 from classgrow.specs.spec import Spec
@@ -105,7 +106,7 @@ def test_a_run_stopped_in_the_middle_of_every_training(name: str, tmp_path: Path
 @pytest.mark.usefixtures("small_runs")
 def test_a_fast_run_stopped_in_the_middle_of_its_schedules(method: str, tmp_path: Path) -> None:
     """Every update has its own rate: a run that goes on must know which one comes next."""
-    spec = Spec(dataset="digits", method=method, profile="fast", memory=12, classes=4, first=2, step=1, epochs=5)
+    spec = Spec(dataset="digits", method=method, profile="fast", memory=12, classes=4, first=2, step=1, epochs=10)
     whole = finish(spec, tmp_path / "whole")
     later = whole[0]["resolved"]["recipe"]["later"]
     assert (later["shape"], later["warm_up"], later["epochs"] > 1) == ("linear", 0.1, method != "eeil")
@@ -132,7 +133,8 @@ def test_a_run_in_bfloat16_stopped_in_the_middle_of_every_training(name: str, tm
     assert_same(whole, (parts[0], parts[1]))
     assert stops + 1 == len(stopping.texts) == {"eeil": 3, "mnemonics": 4}.get(name, 2)
     exact = finish(spec, tmp_path / "exact")
-    assert any(not torch.equal(value, exact[1][name]) for name, value in whole[1].items())
+    differs = any(not torch.equal(value, exact[1][part]) for part, value in whole[1].items())
+    assert differs == bool(build_method(name).objectives)  # only training computes in it
 
 
 @pytest.mark.skipif(not compiler_found(), reason="compiled steps need a C++ compiler")

@@ -267,3 +267,45 @@ def test_features_computed_for_herding_serve_for_the_means(phases: int, monkeypa
     means = one.state.fitted["nearest"]["means"]
     one.refit_rules()
     assert torch.allclose(means, one.state.fitted["nearest"]["means"], atol=1e-6)
+
+
+def test_files_that_cannot_be_read_are_left_out_and_named(tmp_path: Path, patches: Patches) -> None:
+    """In learning and evaluating, where labels go with them; a prediction for a file that is no image is refused."""
+    images, labels = patches([1, 6], per_class=3)
+    files = [tmp_path / f"{place}.png" for place in range(6)]
+    for file, image in zip(files, images, strict=True):
+        Image.fromarray(image).save(file)
+    (tmp_path / "torn.png").write_bytes(files[0].read_bytes()[:30])
+    given, names = [tmp_path / "torn.png", *files], [6, *labels.tolist()]
+    with pytest.warns(UserWarning, match=r"1 of 7 images are left out: .*torn\.png"):
+        one = learner(epochs=1).learn(given, names)
+    assert len(one.state.memory) == 6
+    with pytest.warns(UserWarning, match=r"torn\.png"):
+        assert one.evaluate(given, names) == one.evaluate(files, labels.tolist())
+    with pytest.raises(ClassgrowError, match=r"torn\.png cannot be read"):
+        one.predict(given)
+    with pytest.raises(ClassgrowError, match=r"torn\.png cannot be read"):
+        learner(epochs=1).learn(given[:1], [6])
+
+
+def test_grey_and_colour_are_made_what_the_network_sees(patches: Patches) -> None:
+    """Equal colours are their own luma, so both kinds of learner answer about both kinds of images alike."""
+    images, labels = patches([1, 6], per_class=3)
+    colours = np.repeat(images[..., None], 3, axis=3)
+    for taught, other in ((images, colours), (colours, images)):
+        one = learner(epochs=1).learn(taught, labels)
+        assert one.predict(other) == one.predict(taught)
+    red = np.zeros((1, 8, 8, 3), np.uint8)
+    red[..., 0] = 255
+    grey = learner(epochs=1).learn(images, labels)
+    assert grey._unlabelled(red).read(torch.arange(1)).unique().tolist() == [76]  # 0.299 · 255
+
+
+def test_one_size_for_the_whole_set(patches: Patches) -> None:
+    """The median short side, whichever photo comes first; pandas columns and generators are taken."""
+    pandas = pytest.importorskip("pandas")
+    sizes = ((40, 9), (12, 30), (12, 12), (12, 14), (100, 20))
+    pictures = [Image.new("L", size, 20 * place) for place, size in enumerate(sizes)]
+    names = pandas.Series(["a", "b", "a", "b", "a"])
+    for given in (pictures, pictures[::-1], (picture for picture in pictures), pandas.Series(pictures)):
+        assert learner(epochs=1).learn(given, names).inputs.size == 12

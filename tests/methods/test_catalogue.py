@@ -22,12 +22,14 @@ from classgrow.methods.catalogue import METHODS
 from classgrow.methods.left_open import LEFT_OPEN
 from classgrow.methods.options import options_of
 from classgrow.parts.classification import CrossEntropy
+from classgrow.parts.discriminant import LinearDiscriminant
 from classgrow.parts.distillation import LessForget, MarginRanking, SigmoidDistillation, SoftmaxDistillation
 from classgrow.parts.heads import CosineHead, LinearHead, RectifiedCosineHead
 from classgrow.parts.rules import LargestLogit, NearestClassMean
 from classgrow.parts.selection import SELECTIONS
 from classgrow.recipes import RECIPES, method_options, recipe_for
 from classgrow.steps import OptimiseExemplars, Remember, Train
+from classgrow.views import ClassCounts
 
 BCE, CE, HERD = "BCE(σ(a), y)", "CE(softmax(a), y)", "remember exemplars by herding"
 GRAPH = "0.1·√(old/seen)·Σ_old exp(−d*/2)·(d − d*)²"
@@ -107,6 +109,7 @@ COMPOSITIONS: dict[str, tuple[Any, Any, str, bool, tuple[str, ...]]] = {
         False,
         ("start the network again", RANDOM, f"train: {BCE}", "remember every image"),
     ),
+    "frozen": (LinearHead(), LinearDiscriminant(), "plain", True, (RANDOM, HERD)),
 }
 
 # What an ablation changes: its head, or its objective.
@@ -115,7 +118,7 @@ ABLATED: dict[str, tuple[str, Any, str]] = {
     "fgp-cosine": ("fgp", CosineHead(restart_scale=True), f"{BCE} + {GRAPH}"),
     "fgp-uniform": ("fgp", None, f"{BCE} + 0.1·√(old/seen)·Σ_old (d − d*)²"),
     "fgp-dist-bce": ("fgp", None, f"{BCE} + Σ_old BCE(σ(a*), σ(a))/seen"),
-    "fgp-dist-kl": ("fgp", None, f"{BCE} + KL{SOFT}"),
+    "fgp-dist-kl": ("fgp", None, f"{BCE} + 1/seen·KL{SOFT}"),
     "fgp-dist-lucir": ("fgp", None, f"{BCE} + 5·1/seen·√(old/new)·(1 − ⟨f̄*, f̄⟩)"),
     "fgp-dist-bce-weighted": (
         "fgp",
@@ -153,7 +156,7 @@ def test_an_ablation_is_its_original_with_one_thing_changed(name: str) -> None:
 
 def test_the_catalogue_is_the_issues_list() -> None:
     assert set(METHODS) - set(ABLATIONS) == set(COMPOSITIONS) == {
-        "fgp", "icarl", "eeil", "bic", "lucir", "mnemonics", "wa", "finetune", "replay", "joint", "lwf",
+        "fgp", "icarl", "eeil", "bic", "lucir", "mnemonics", "wa", "finetune", "replay", "joint", "lwf", "frozen",
     }  # fmt: skip
     assert set(ABLATIONS) == set(ABLATED) == {
         "fgp-ce", "fgp-cosine", "fgp-uniform", "fgp-dist-bce", "fgp-dist-kl", "fgp-dist-lucir",
@@ -174,6 +177,32 @@ def test_options_reach_the_formula() -> None:
     assert "hold out 20%" in str(build_method("bic", held_out=0.2).steps[0])
     assert "Σ_hardest 1 max(0, 0.2" in build_method("lucir", hardest=1, margin=0.2).formula
     assert build_method("mnemonics", optimise=OptimiseExemplars(outer_epochs=3)).steps[-1].outer_epochs == 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", [name for name in ABLATIONS if name.startswith("fgp-")])
+def test_every_ablation_of_fgp_takes_a_strength(name: str) -> None:
+    """At its usual value nothing changes; twice the strength is twice the weight of what preserves."""
+    usual = options_of(METHODS[name])["strength"]
+    assert build_method(name, strength=usual) == build_method(name)
+    preserving = [build_method(name, strength=factor * usual).objectives[0].terms()[1] for factor in (1, 2)]
+    for counts in (ClassCounts(4, 4), ClassCounts(90, 10)):
+        weight, double = (term.scale.factor(counts) for term in preserving)
+        assert double == pytest.approx(2 * weight)
+    assert "0.75" in build_method(name, strength=0.75).formula
+
+
+@pytest.mark.parametrize(
+    ("name", "weight"),
+    [
+        ("fgp-dist-bce", 1.0),  # the division stands in the term itself
+        ("fgp-dist-kl", 1 / 100),
+        ("fgp-dist-lucir", 5 / 100 * 3),
+    ],
+)
+def test_a_loss_of_another_paper_has_its_weight_there_over_the_classes_seen(name: str, weight: float) -> None:
+    """90 old and 10 new classes; √(90/10) = 3."""
+    term = build_method(name).objectives[0].terms()[1]
+    assert term.scale.factor(ClassCounts(90, 10)) == pytest.approx(weight)
 
 
 def test_every_loss_of_the_papers_is_named() -> None:
@@ -289,6 +318,10 @@ def test_the_numbers_of_every_method_can_be_given() -> None:
         "wa": {"temperature": 2.0},
         "lwf": {"temperature": 2.0},
         "norm-icarl": {"outputs": 1},
+        **{name: {"strength": 0.1} for name in ("fgp-ce", "fgp-cosine", "fgp-uniform", "fgp-dist-bce-weighted")},
+        "fgp-dist-bce": {"strength": 1.0},
+        "fgp-dist-kl": {"strength": 1.0, "temperature": 2.0},
+        "fgp-dist-lucir": {"strength": 5.0},
     }
     assert "0.5·√(old/seen)" in build_method("fgp", strength=0.5).formula
     assert "Σ_hardest 1 " in build_method("lucir", hardest=1.0).formula
@@ -359,6 +392,6 @@ def test_a_learner_remembers_by_its_selection() -> None:
 def test_a_method_fits_one_screen() -> None:
     folder = Path(classgrow.methods.__file__).parent
     lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in folder.glob("*.py")}
-    not_methods = {"cards.py", "catalogue.py", "fingerprint.py", "own_code.py"}
+    not_methods = {"ablations.py", "cards.py", "catalogue.py", "fingerprint.py", "own_code.py"}
     long = {name: length for name, length in lengths.items() if length > 60 and name not in not_methods}
     assert long == {}

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from classgrow.networks.fused import FusedResNet, for_evaluation, fused
+from classgrow.networks.efficientnet_lite import EfficientNetLite
+from classgrow.networks.fused import CACHED_PIXELS, FusedEfficientNetLite, FusedResNet, for_evaluation, fused
 from classgrow.networks.network import Network
 from classgrow.networks.resnet_cifar import CifarResNet, resnet32
 from classgrow.networks.resnet_imagenet import resnet18
@@ -20,6 +21,8 @@ BACKBONES = {
     "resnet32": (lambda: resnet32(), (6, 3, 32, 32)),
     "resnet32 with last ReLU and projections": (lambda: resnet32(last_relu=True, project=True), (6, 3, 32, 32)),
     "resnet18": (lambda: resnet18(), (2, 3, 64, 64)),
+    "efficientnet-lite0": (lambda: EfficientNetLite(), (3, 3, 64, 64)),
+    "efficientnet-lite2 on odd and uneven sides": (lambda: EfficientNetLite(1.1, 1.2), (3, 3, 67, 96)),
 }
 
 
@@ -43,7 +46,7 @@ def test_features_agree_with_the_plain_backbone(name: str) -> None:
     images = torch.randn(*shape)
     with torch.no_grad():
         plain, fast = backbone(images), fused(backbone)(images)
-    assert isinstance(fused(backbone), FusedResNet)
+    assert isinstance(fused(backbone), FusedResNet | FusedEfficientNetLite)
     assert torch.allclose(plain, fast, rtol=1e-5, atol=1e-5 * float(plain.abs().max()))
 
 
@@ -59,6 +62,28 @@ def test_features_in_bfloat16_are_close(name: str) -> None:
         plain, fast = backbone(images), fused(backbone, torch.bfloat16)(images)
     assert fast.dtype == torch.bfloat16 and plain.dtype == torch.float32
     assert float((plain - fast).abs().max()) < 0.03 * float(plain.abs().max())
+
+
+def test_many_photos_are_taken_few_at_a_time() -> None:
+    """Five images of which two fill the limit are taken as 2, 2 and 1; their features do not depend on that."""
+    torch.manual_seed(0)
+    backbone = fused(lived_in(EfficientNetLite(), (3, 3, 64, 64)))
+    side = int((CACHED_PIXELS // 2) ** 0.5)
+    images, seen = torch.randn(5, 3, side, side), []
+    backbone.first.register_forward_pre_hook(lambda module, given: seen.append(len(given[0])))  # type: ignore[union-attr]
+    with torch.no_grad():
+        together = backbone(images)
+        assert seen == [2, 2, 1]
+        torch.testing.assert_close(together[3:4], backbone(images[3:4]), rtol=1e-5, atol=1e-5)
+
+
+def test_images_of_the_caller_are_not_written_over() -> None:
+    torch.manual_seed(0)
+    backbone = fused(lived_in(EfficientNetLite(), (3, 3, 64, 64)))
+    images = torch.randn(2, 3, 64, 64).contiguous(memory_format=torch.channels_last)
+    before = images.clone()
+    backbone(images)
+    assert torch.equal(images, before)
 
 
 def test_the_backbone_itself_is_left_alone() -> None:

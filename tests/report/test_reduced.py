@@ -89,7 +89,7 @@ def test_full_form_outweighs_reduced_form() -> None:
     found = gaps([Part(("table1",), True), Part(("figure4", "figure5"), True), Part(("figure4",))])
     assert found == Gaps(
         no_run=("tableA1", "tableA2", "tableA3", "figure6", "figure7", "figure8", "figure9", "figureA2", "figureA3",
-                "figureA4", "figureA5"),
+                "figureA4", "figureA5", "batch"),
         only_reduced=("table1", "figure5"),
     )  # fmt: skip
     assert numbers(found.only_reduced) == "table 1; figure 5"
@@ -107,6 +107,6 @@ def test_the_page_tells_reduced_from_not_run(make, write, tmp_path: Path) -> Non
     records = [make("fgp", "0", 0.5, **SMALL), make("fgp-ce", "0", 0.4, **SMALL)]
     page = make_report(write(records, tmp_path / "runs"), tmp_path / "report").index.read_text(encoding="utf-8")
     assert "<li>Only in reduced form: tables 1, A2; figures 4, 6.</li>" in page
-    assert "<li>No run: tables A1, A3; figures 5, 7, 8, 9, A2, A3, A4, A5.</li>" in page
+    assert "<li>No run: tables A1, A3; figures 5, 7, 8, 9, A2, A3, A4, A5; batch training.</li>" in page
     assert "<h3>Figure 6, reduced: Binary cross-entropy against cross-entropy; CIFAR-100, 20 classes" in page
     assert 'width="740" height="347"' in page

@@ -126,7 +126,7 @@ def test_a_choice_of_ones_own_is_not_the_papers_table(make) -> None:  # type: ig
     other = [replace(run, regimen=Regimen(network="mine")) for run in usual]
     assert not part_of_paper(ITEMS["table1"], usual).reduced
     assert part_of_paper(ITEMS["table1"], other).reduced
-    assert words(other) == "Shortened: with the network mine."
+    assert words(other) == "Shortened: with the network mine. Trained in float32."
 
 
 def test_two_methods_of_one_name_are_two_rows(make) -> None:  # type: ignore[no-untyped-def]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from classgrow.report.comparisons import compare
@@ -32,6 +34,20 @@ def test_seeds_are_averaged_before_orders(make) -> None:
     assert series is not None and series.low is not None
     assert (series.n, series.y[-1], series.low[-1]) == pytest.approx((2, 46.0, 42.0))
     assert POOLED in words(results.group(OFFICIAL, FS_1K, "fgp"))
+
+
+def test_runs_of_an_earlier_recipe_are_not_averaged_with_those_of_the_last(make) -> None:
+    """End-to-End, recorded before its recipe changed and again after it: the later one alone is in the tables."""
+    old, new = make("eeil", "0", 0.20), make("eeil", "0", 0.40, seed=2)
+    recipe = replace(old.resolved.recipe, fine_tune_updates=0)
+    old = old.model_copy(update={"resolved": replace(old.resolved, recipe=recipe), "started": "2020-01-01T00:00:00"})
+    results = results_of([old, new])
+    value = results.value(OFFICIAL, FS_1K, "eeil", "final")
+    assert value is not None and (value.mean, value.n) == pytest.approx((0.40, 1))
+    assert {run.seed for run in results.runs} == {1, 2}
+    arithmetic = old.model_copy(update={"resolved": replace(new.resolved, seed=1, numerics=7), "numerics": 7})
+    value = results_of([arithmetic, new]).value(OFFICIAL, FS_1K, "eeil", "final")
+    assert value is not None and value.mean == pytest.approx(0.40)
 
 
 def test_the_deviation_of_phases_weighs_orders_not_runs(make) -> None:

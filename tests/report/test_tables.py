@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from classgrow.records.official import official_records
+from classgrow.records.record import RuleResult
 from classgrow.report.gather import Results, gather
 from classgrow.report.names import label
 from classgrow.report.paper_values import paper_value
@@ -69,6 +70,23 @@ def test_table_1_holds_every_known_value_and_nothing_else(results: Results) -> N
     assert table.rows[0][0].std is None
 
 
+def test_batch_training_is_compared_over_the_ten_groups_of_its_order(make) -> None:
+    """50 classes at 0.8 and 50 at 0.7: each of ten groups is 5 points off the mean of 75."""
+    record = make("joint", memory=None, first=100)
+    (phase,) = record.phases
+    values = [0.8] * 50 + [0.7] * 50
+    rules = {name: RuleResult(accuracy=None, per_class=values) for name in phase.rules}
+    phase = phase.model_copy(update={"rules": rules})
+    resolved = replace(record.resolved, memory=None)
+    record = record.model_copy(update={"phases": [phase], "confusion": None, "resolved": resolved})
+    table = table_named(results_of([record]), "batch")
+    assert table.title == "In the text, reduced: Batch training of all classes at once: MAD"
+    assert (table.methods, [column.title for column in table.columns]) == (("joint",), ["all classes at once"])
+    (((cell,),)) = table.rows
+    assert (cell.value, cell.paper, cell.n) == pytest.approx((5.0, 2.5, 1))
+    assert [one.name for one in own_tables(results_of([record]))] == []
+
+
 def test_forgetting_average_and_deviation_have_their_own_tables(results: Results) -> None:
     """Accuracy falls evenly by 30 points, for all classes alike. Classes of phase i (0 to 8) start at 30 (1 - i/9)
     above the end, so forgetting is 30 (1 - 4/9) = 50/3; the average is 15 above the final; MAD 0."""
@@ -114,7 +132,7 @@ def test_words_for_several_settings_claim_only_what_holds_for_all(make) -> None:
     runs = [run_of(record) for record in (make("fgp", epochs=7), make("fgp", **small))]
     assert words(runs) == (
         "Shortened: CIFAR-100 only; 1 of 5 class orders; 7 of 70 epochs (FGP's; other methods' in proportion); some "
-        "settings have other classes or memories than the paper's, as their names say."
+        "settings have other classes or memories than the paper's, as their names say. Trained in float32."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -92,6 +93,12 @@ class Process:
         raise AssertionError("it took too long")
 
 
+def inference(photo: bytes) -> bytes:
+    """A request of the Open Inference Protocol in JSON."""
+    data = [base64.b64encode(photo).decode()]
+    return json.dumps({"inputs": [{"name": "image", "datatype": "BYTES", "shape": [1], "data": data}]}).encode()
+
+
 def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -135,6 +142,9 @@ def test_jobs_and_photos_survive_kill_9_of_worker_and_service(service: Process) 
     service.until(lambda: learners() not in ([], [worker]))  # it is begun again by itself
     assert [service.job(job)["state"] for job in (first, second)] == ["learning", "waiting"]
     [worker] = learners()
+    photo = urllib.request.Request(service.url("/v2/models/pets/infer"), inference(png("red", 41)))
+    assert service.ask(photo)["outputs"][0]["data"] == ["red"]  # predictions go on
+    assert service.job(first)["state"] == "learning"
     service.end(signal.SIGKILL)
     limit = time.monotonic() + PATIENCE
     while learners() and time.monotonic() < limit:  # it ends with its service

@@ -20,7 +20,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from classgrow.errors import ClassgrowError
-from classgrow.serve import sign_in
+from classgrow.serve import running, sign_in
 from classgrow.serve.app import create_app
 from classgrow.serve.routes.label_studio import Labels, labels_in
 from classgrow.serve.service import Service
@@ -461,6 +461,12 @@ def test_header_flood(client: TestClient, live: Live) -> None:
     endless = b"GET /classes HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 200_000
     answer = raw(live, endless)
     assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 431")) or answer == b""
+
+
+def test_a_header_that_does_not_come_is_given_up(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of clients that send a byte a minute to hold connections (Slowloris); 10 s are made short here."""
+    monkeypatch.setattr(running, "SECONDS_FOR_HEADERS", 0.2)
+    assert raw(live, b"GET /classes HTTP/1.1\r\nHost: loc") == b""  # closed by the service, not by our own patience
 
 
 def test_two_hosts_and_none(live: Live) -> None:

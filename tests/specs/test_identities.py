@@ -13,6 +13,13 @@ from classgrow.specs.spec import ResolvedSpec, identity
 
 RECORDS = sorted((Path(__file__).parents[2] / "results").glob(f"*/*/{RECORD_FILE}"))
 
+EARLIER = {
+    "788a49807a39": "End-to-End before its second stage had a least number of updates",
+    "4c71f3ae558b": "the same, very short",
+    "e05cd48bfc9c": "fgp-dist-kl when it was not divided by the classes seen, very short",
+}
+"""Records of runs that would train otherwise today: read under their identities; a new run gets its own."""
+
 
 def test_there_are_records() -> None:
     assert len(RECORDS) >= 88
@@ -29,4 +36,5 @@ def test_a_recorded_run_keeps_its_identity(path: Path) -> None:
 def test_its_settings_resolve_to_the_same_run_today(path: Path) -> None:
     """So `classgrow run` with the same flags finds the record, and the numbers in the README are still its numbers."""
     spec = read_record(path).spec
-    assert spec is not None and outline(spec).identity == path.parent.name
+    assert spec is not None
+    assert (outline(spec).identity == path.parent.name) == (path.parent.name not in EARLIER)

@@ -19,7 +19,7 @@ SMALL = Reduction(
 
 def test_every_table_and_figure_is_listed() -> None:
     wanted = {"table1", *(f"tableA{n}" for n in (1, 2, 3)), *(f"figure{n}" for n in range(1, 10))}
-    assert set(ITEMS) == wanted | {f"figureA{n}" for n in range(1, 6)}
+    assert set(ITEMS) == wanted | {f"figureA{n}" for n in range(1, 6)} | {"batch"}
     without = {name: item.kind for name, item in ITEMS.items() if not item.has_runs}
     assert without == {"figure1": "drawing", "figure2": "drawing", "figure3": "toy", "figureA1": "toy"}
 
@@ -42,6 +42,7 @@ def test_every_table_and_figure_is_listed() -> None:
         ("figureA3", 4 * 3 * 5),
         ("figureA4", 8 * 6 * 5),
         ("figureA5", 4 * 6 * 5),
+        ("batch", 5),
     ],
 )
 def test_the_whole_grid(name: str, runs: int) -> None:
@@ -63,8 +64,16 @@ def test_table_1_is_the_papers_grid() -> None:
 def test_items_share_runs() -> None:
     assert set(specs_of(ITEMS["table1"])) == set(specs_of(ITEMS["tableA2"])) == set(specs_of(ITEMS["figure4"]))
     assert set(specs_of(ITEMS["figure5"])) < set(specs_of(ITEMS["table1"]))
-    assert len(all_specs()) == 240 + 240 + 4 * 8 * 5
-    assert {spec.method for spec in all_specs()} == {*METHODS, *ABLATIONS}
+    assert len(all_specs()) == 240 + 240 + 4 * 8 * 5 + 5
+    assert {spec.method for spec in all_specs()} == {*METHODS, *ABLATIONS, "joint"}
+
+
+def test_batch_training_learns_all_classes_in_one_phase_however_many_there_are() -> None:
+    (whole,) = specs_of(ITEMS["batch"], Reduction(orders=("0",)))
+    assert (whole.method, whole.first, whole.classes) == ("joint", 100, None)
+    (small,) = specs_of(ITEMS["batch"], Reduction(orders=("0",), classes=20))
+    assert (small.first, small.classes) == (20, 20)
+    assert Reduction.of([whole]).words() == "CIFAR-100 only; 1 of 5 class orders"
 
 
 def test_a_small_setting_is_one_setting() -> None:
@@ -100,7 +109,7 @@ def test_words_say_what_was_shortened() -> None:
     assert both == "6 of 70 (CIFAR-100) or 60 (ImageNet-100) epochs (FGP's; other methods' in proportion)"
     assert Reduction(profile="matched", epochs=7).words() == "every phase of every method takes 7 of 70 epochs"
     fast = Reduction(profile="fast")
-    assert fast.words() == "the fast profile: 33% of the image-steps in ten phases of ten classes"
+    assert fast.words() == "the fast profile: 20% of the image-steps in ten phases of ten classes"
     assert Reduction(profile="fast", epochs=7).words() == (
         "the fast profile with 7 epochs in the first phase (others in proportion)"
     )

@@ -115,10 +115,13 @@ def test_what_ours_declare() -> None:
 
 
 def test_how_many_images_a_training_goes_over() -> None:
-    """EEIL on CIFAR: 90 epochs first; later 60 over everything and 40 over the balanced set."""
+    """EEIL on CIFAR: 90 epochs first; later 60 over everything, and 500 over a balanced set of 30 images, which is one
+    batch and so one update an epoch; over one of 3,000, 24 updates an epoch, the recipe's 40 are enough."""
     recipe, method = recipe_for("eeil", "cifar"), build_method("eeil")
     planned = [
         [declared(step).images(PhasePlan(number, recipe, everything=100, balanced=30)) for step in method.steps]
         for number in (1, 2)
     ]
-    assert planned == [[0, 9000, 0, 0, 0], [0, 6000, 0, 1200, 0]]
+    assert planned == [[0, 9000, 0, 0, 0], [0, 6000, 0, 15000, 0]]
+    large = PhasePlan(2, recipe, everything=7000, balanced=3000)
+    assert [declared(step).images(large) for step in method.steps] == [0, 420_000, 0, 120_000, 0]

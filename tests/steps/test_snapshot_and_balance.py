@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from classgrow.memory import Budget
 from classgrow.parts.classification import CrossEntropy
 from classgrow.parts.selection import herding
 from classgrow.recipes import recipe_for
-from classgrow.steps import Grow, Remember, Restart, Snapshot, Train, a_balanced_set
+from classgrow.steps import Grow, PhasePlan, Remember, Restart, Snapshot, Train, a_balanced_set
 from classgrow.steps.balance import balanced_quota
 from classgrow.steps.train import schedule_of
 
@@ -136,6 +137,23 @@ def test_which_schedule_a_stage_takes() -> None:
     assert [schedule_of(recipe, "main", phase).epochs for phase in (1, 2, 3)] == [90, 60, 60]
     assert schedule_of(recipe, "fine_tune", 2).epochs == 40
     assert schedule_of(recipe_for("fgp", "cifar"), "fine_tune", 2) == recipe_for("fgp", "cifar").later
+
+
+def test_the_second_stage_goes_on_until_it_has_made_enough_updates(begin: MakeBegin, pixels: Pixels) -> None:
+    """2 + 2 balanced images and 4 exemplars in batches of 4 make 2 updates an epoch: 9 updates take 5 epochs, 40 images
+    after the 12 of the first stage. As planned."""
+    start = begin(budget=Budget(total=4))
+    phase = start(*pixels(range(2), 4))
+    Grow().run(start.state, phase)
+    Remember(herding).run(start.state, phase)
+    recipe = replace(recipe_for("eeil", "digits", epochs=1), batch_size=4, fine_tune_updates=9)
+    phase = start(*pixels(range(2, 4), 4), recipe=recipe)
+    balanced = Train(CrossEntropy(), data=a_balanced_set, schedule="fine_tune", later_only=True)
+    for step in (Grow(), Train(CrossEntropy()), Snapshot(), balanced):
+        step.run(start.state, phase)
+    assert phase.log.images == 12 + 40
+    assert balanced.planned_images(PhasePlan(2, recipe, everything=12, balanced=8)) == 40
+    assert balanced.planned_images(PhasePlan(1, recipe, everything=8, balanced=0)) == 0
 
 
 def test_both_stages_are_logged(begin: MakeBegin, pixels: Pixels) -> None:

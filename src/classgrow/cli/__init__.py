@@ -10,6 +10,7 @@ import typer
 from classgrow import __version__
 from classgrow.cli.data import data
 from classgrow.cli.demo import demo
+from classgrow.cli.export import export
 from classgrow.cli.flags import FlagCommand
 from classgrow.cli.learn import learn
 from classgrow.cli.methods import methods
@@ -33,22 +34,9 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: its boxes would double the time it takes
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    learn,
-    inspect,
-    forget,
-    rename,
-    history,
-    rollback,
-    serve,
-    run,
-    show,
-    methods,
-    demo,
-    paper,
-    report,
-    data,
-):
+MODELS = (learn, inspect, forget, rename, history, rollback, export, serve)
+EXPERIMENTS = (run, show, methods, demo, paper, report, data)
+for command in (*MODELS, *EXPERIMENTS):
     app.command(cls=FlagCommand)(command)
 app.add_typer(toy, name="toy")
 

@@ -60,6 +60,9 @@ MethodOptions = Annotated[
 # --- how a run is carried out ----------------------------------------------------------------------------------------
 
 RunOutput = Annotated[Path, typer.Option(help="Where the run's folder is made.")]
+ModelOutput = Annotated[
+    Path | None, typer.Option("--model", help="Also write the result as a model, as `classgrow learn` makes them.")
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse a folder of images with files that must be skipped.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")]
 Again = Annotated[

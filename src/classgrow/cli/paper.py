@@ -186,7 +186,7 @@ def choose(names: list[str], methods: str | None) -> list[Item]:
     wanted = words(methods)
     if wanted is None:
         return items
-    known = (*METHODS, *ABLATIONS)
+    known = (*METHODS, *ABLATIONS, "joint")
     for name in wanted:
         if name not in known:
             raise ClassgrowError(

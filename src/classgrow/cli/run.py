@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from classgrow.cli.options import (
     MemoryPerClass,
     MethodName,
     MethodOptions,
+    ModelOutput,
     NetworkName,
     Order,
     Phases,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from classgrow.engine.compiled import Compile
     from classgrow.engine.runtime import PrecisionWish
     from classgrow.experiments.run import Outcome
+    from classgrow.learner import Learner
     from classgrow.records.record import Record
     from classgrow.specs.spec import Spec
 
@@ -72,6 +75,7 @@ class HowToRun:
     compile: Compile = "auto"
     precision: PrecisionWish = "auto"
     tensorboard: bool = False
+    model: Path | None = None
 
 
 def run(
@@ -105,6 +109,7 @@ def run(
     compile: CompileWord = "auto",
     precision: Precision = "auto",
     tensorboard: Tensorboard = False,
+    model: ModelOutput = None,
 ) -> None:
     """Run one experiment and record it. Every setting has the paper's value for the data set as its default."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a job early is as good as Ctrl-C
@@ -118,7 +123,7 @@ def run(
     how = HowToRun(
         output=output, data_dir=data_dir, strict=strict, resume=resume, again=again, device=device, threads=threads,
         processes=processes, compile=read_compile(compile), precision=read_precision(precision),
-        tensorboard=tensorboard,
+        tensorboard=tensorboard, model=model,
     )  # fmt: skip
     run_here_or_in_several(spec, how)
 
@@ -192,6 +197,8 @@ def resume_command(spec: Spec, how: HowToRun) -> str:
         words.append(f"--output {shlex.quote(str(how.output))}")
     if how.data_dir is not None:
         words.append(f"--data {shlex.quote(str(how.data_dir))}")
+    if how.model is not None:
+        words.append(f"--model {shlex.quote(str(how.model))}")
     if how.processes is not None and how.processes > 1:
         words.append(f"--processes {how.processes}")
     if how.device != "auto":
@@ -233,9 +240,18 @@ def carry_out(spec: Spec, how: HowToRun) -> None:
             progress=live,
             ready=live.ready,
             after_phase=after_phase,
+            after_run=partial(keep_model, how.model) if how.model is not None else None,
         )
     if shows:
         show_outcome(outcome)
+
+
+def keep_model(folder: Path, learner: Learner, record: Record) -> None:
+    """The run's learner as a model that predicts, learns on and forgets as those of photos do."""
+    from classgrow.photos.importing import import_run
+
+    import_run(folder, learner, record)
+    typer.echo(f"Model: {folder}")
 
 
 def show_outcome(outcome: Outcome) -> None:

@@ -24,6 +24,7 @@ from classgrow.experiments.lock import LOCK_FILE, only_one
 from classgrow.experiments.plan import budget_of, method_of, network_of, resolved_for
 from classgrow.experiments.resume import resume_execution
 from classgrow.experiments.start import make_learner, new_record, now
+from classgrow.learner import Learner
 from classgrow.method import Method
 from classgrow.methods import build_method
 from classgrow.progress import Progress, Silent
@@ -86,12 +87,14 @@ def run_spec(
     progress: Progress | None = None,
     ready: Callable[[Run, Record], None] = lambda run, record: None,
     after_phase: Callable[[Record], None] = lambda record: None,
+    after_run: Callable[[Learner, Record], None] | None = None,
 ) -> Outcome:
     """Run a spec, or go on with it; a run that is finished is left as it is, unless it is to run `again`.
 
     `strict` refuses a folder of images with files that would be skipped. `compile` and `precision` are decided as the
     run begins: "auto" measures what is faster, where the training is long enough for that to pay. `ready` hears of the
-    run once, before training; `after_phase` of the record each time a phase was added.
+    run once, before training; `after_phase` of the record each time a phase was added; `after_run` of the learner at
+    the end, also where the run was finished before.
     Of several processes only the first holds the folder, writes and reports.
     """
     if resume and again:
@@ -112,11 +115,15 @@ def run_spec(
 
         record = group.decided(begin)
         if len(record.phases) >= run.phases:
+            if after_run is not None and group.is_first:
+                after_run(finished_learner(run, record, reporter), record)
             group.finish()
             return Outcome(record, run.folder, already_finished=True)
         if group.is_first:
             ready(run, record)
-        record = carry_out(run, record, group, reporter, after_phase)
+        learner, record = carry_out(run, record, group, reporter, after_phase)
+        if after_run is not None and group.is_first:
+            after_run(learner, record)
         group.finish()
         return Outcome(record, run.folder)
 
@@ -167,8 +174,8 @@ def check_memory(method: Method, resolved: ResolvedSpec) -> None:
 
 def carry_out(
     run: Run, record: Record, group: Group, progress: Progress, after_phase: Callable[[Record], None]
-) -> Record:
-    """The phases that are left, each recorded as soon as it ends."""
+) -> tuple[Learner, Record]:
+    """The phases that are left, each recorded as soon as it ends; the learner at the end."""
     learner = make_learner(run, record, progress)
     dataset = resident(run.dataset, learner.runtime.device)
     checkpoint = CheckpointFile(run.folder / CHECKPOINT_FILE) if group.is_first else None
@@ -199,7 +206,17 @@ def carry_out(
         if group.is_first:
             write_record(record, run.folder / RECORD_FILE)
             after_phase(record)
-    return record
+    return learner, record
+
+
+def finished_learner(run: Run, record: Record, progress: Progress) -> Learner:
+    """The learner of a run that is finished, from its last checkpoint."""
+    saved = CheckpointFile(run.folder / CHECKPOINT_FILE).read()
+    if saved is None or saved[1]["phase"] != len(record.phases):
+        raise ClassgrowError(f"The checkpoint of the finished run in {run.folder} is gone: run it `again`.")
+    learner = make_learner(run, record, progress)
+    learner.restore(run.dataset.train.shape, *saved)
+    return learner
 
 
 def read_checkpoint(checkpoint: CheckpointFile | None, group: Group) -> tuple[dict[str, Any], dict[str, Any]] | None:

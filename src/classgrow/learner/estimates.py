@@ -23,7 +23,7 @@ from classgrow.memory import HELD_OUT, TRAIN
 from classgrow.parts.discriminant import LinearDiscriminant, sums_of
 from classgrow.parts.folds import FOLDS, folds_of
 from classgrow.parts.rules import Rule, Seen, Tensors
-from classgrow.parts.unknown import Unknown
+from classgrow.parts.unknown import Photos, Unknown
 from classgrow.state import State
 from classgrow.steps.measure import memory_features
 from classgrow.views import Outputs
@@ -97,9 +97,7 @@ class Estimating:
             sums = self.sums()
             if sums is None:
                 return None
-            seen = self.seen_as(HELD_OUT)
-            held_out = None if seen is None else (seen.features.cpu(), self.labels(HELD_OUT))
-            self.state.estimated |= Unknown().fit(sums, held_out)
+            self.state.estimated |= Unknown().fit(sums, self.photos(TRAIN), self.photos(HELD_OUT))
         return {name: self.state.estimated[name] for name in names}
 
     def tried(self, rule: Rule) -> Tried | None:
@@ -146,6 +144,11 @@ class Estimating:
             return None
         exemplars = SimpleNamespace(labels=self.labels(TRAIN), features=seen.features, mirrored=None)
         return sums_of(exemplars, len(self.state.classes))
+
+    def photos(self, role: int) -> Photos | None:
+        """Features and labels of the images of one role."""
+        seen = self.seen_as(role)
+        return None if seen is None else (seen.features.cpu(), self.labels(role))
 
     def labels(self, role: int) -> Tensor:
         return self.state.memory.labels[self.state.memory.of(role)]

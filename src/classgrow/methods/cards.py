@@ -107,7 +107,7 @@ def numbers(recipe: Recipe) -> tuple[str, ...]:
     return (
         schedule_text(recipe.first),
         schedule_text(recipe.later),
-        schedule_text(recipe.fine_tune),
+        schedule_text(recipe.fine_tune) + least_updates(recipe),
         f"{recipe.batch_size}{dropped}",
         f"{recipe.weight_decay:g}{spared}",
     )
@@ -121,6 +121,10 @@ def schedule_text(schedule: Schedule | None) -> str:
         return f"{schedule.epochs} × {schedule.lr:g} ({schedule.shape})"
     drops = ", ".join(str(drop) for drop in schedule.drops)
     return f"{schedule.epochs} × {schedule.lr:g} ({drops} → × {schedule.factor:g})"
+
+
+def least_updates(recipe: Recipe) -> str:
+    return f", at least {recipe.fine_tune_updates} updates" if recipe.fine_tune_updates else ""
 
 
 def momentum(method: Method) -> str:

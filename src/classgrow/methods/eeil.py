@@ -18,8 +18,10 @@ SOURCE = Source(
         "Augmentation is drawn anew in every epoch; theirs is twelve stored variants of every image.",
         "When the quota shrinks, the herding order decides what stays; in their code chance does.",
         "Weight decay is a plain 1e-4 and gradients carry no noise; their code scales both in unusual ways.",
-        "90 epochs first, then 60 + 40: the common PyTorch port's, as twelve times the images is out of reach; "
-        "the drops of the first 90 (after 60 and 75) are ours.",
+        "90 epochs first, then 60 + 40, and their drops: a common PyTorch port's, as twelve times the images is out of "
+        "reach.",
+        "The second stage makes 500 updates at least (fewer where `epochs` shortens a run); theirs, over twelve "
+        "variants of every image for thirty epochs, makes hundreds even with a small memory.",
         "On ImageNet-100 the same epochs as on CIFAR-100; what is known of theirs is a first phase of 60.",
         "The balanced set is herded whatever selection fills the memory.",
     ),

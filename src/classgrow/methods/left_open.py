@@ -1,11 +1,19 @@
 """What the paper leaves open about its ablations, and our choice; their cards say it."""
 
+RULE = (
+    "The paper does not state the weight. Ours (`strength`) is that of the loss's own paper, divided by the classes "
+    "seen: there it stands beside a loss summed over outputs, here beside a mean over them."
+)
+
 LEFT_OPEN: dict[str, tuple[str, ...]] = {
-    "fgp-ce": ("The learning rate stays FGP's: the paper names no other.",),
-    "fgp-dist-bce": ("Divided by the classes seen, as the loss beside it; weight 1: the paper states neither.",),
-    "fgp-dist-kl": ("Temperature 2, mean over the batch, weight 1: the paper states none of them.",),
+    "fgp-ce": (
+        "The learning rate and λ stay FGP's: the paper names no others. This loss is not a mean over classes, so the "
+        "graph is lighter beside it; `strength` is λ.",
+    ),
+    "fgp-dist-bce": (f"{RULE} Of iCaRL, 1.",),
+    "fgp-dist-kl": (f"{RULE} Of End-to-End, 1.", "Temperature 2: the paper states none."),
     "fgp-dist-lucir": (
-        "λ is 5/seen · √(old/new): Hou19's 5 belongs to a summed loss and would swamp an averaged one.",
+        f"{RULE} Of Hou19, 5·√(old/new).",
         "The old rows are not frozen: only the distillation loss changes.",
     ),
     "fgp-dist-bce-weighted": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -71,7 +72,8 @@ class RandomRidge(Rule):
     def projection(self, features: int) -> Tensor:
         """W (features, size): normal numbers, so long that unit features become random features of about length 1."""
         draws = torch.Generator().manual_seed(self.seed)
-        return torch.randn(features, self.size, generator=draws) * (2 / self.size) ** 0.5
+        drawn = torch.randn(features, self.size, generator=draws)
+        return drawn * math.sqrt(2 / self.size)
 
     def solved(self, rows: Tensor, owner: Tensor, classes: int, projection: Tensor, strength: Tensor | None) -> Tensors:
         """The rows with the linear function that answers."""
@@ -89,7 +91,8 @@ def rows_of(sample: Sample) -> tuple[Tensor, Tensor]:
 
 def random_features(features: Tensor, projection: Tensor) -> Tensor:
     """h = ReLU(f̄ W), (n, size)."""
-    return functional.relu(functional.normalize(features) @ projection)
+    hidden: Tensor = functional.relu(functional.normalize(features) @ projection)
+    return hidden
 
 
 def ridge_weights(rows: Tensor, owner: Tensor, classes: int, projection: Tensor, strength: float) -> Tensor:

@@ -10,11 +10,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from classgrow.parts.discriminant import shrunk
-from classgrow.parts.folds import FOLDS, folds_of, spread_evenly
+from classgrow.parts.folds import FOLDS, place_within_class, spread_evenly
 from classgrow.parts.rules import Tensors
 
 TRIED_ON = 2000
 """Photos, spread evenly over the classes, whose distances decide the threshold."""
+
+Photos = tuple[Tensor, Tensor]
+"""Features (n, d) and labels (n,)."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +31,15 @@ class Unknown:
 
     kept: float = 0.95
 
-    def fit(self, sums: Tensors, held_out: tuple[Tensor, Tensor] | None = None) -> Tensors:
+    def fit(self, sums: Tensors, exemplars: Photos | None = None, held_out: Photos | None = None) -> Tensors:
         """Whitened means and threshold, from what the discriminant has fitted.
 
-        `held_out`: features and labels of photos that the network was not trained on; without them the photos behind
-        the sums are tried, each left out with its fold.
+        `held_out`: photos that the network was not trained on; without them those behind the sums are tried, each left
+        out with its fold. `exemplars`: some of those, for classes of which the sums have no photos left.
         """
         fitted = measure(sums)
-        found = cross_fitted_distances(sums) if held_out is None else distances(held_out[0], fitted)
+        photos = photos_behind(sums, exemplars)
+        found = cross_fitted_distances(sums, photos) if held_out is None else distances(held_out[0], fitted)
         threshold = torch.tensor(self.threshold(found, sums), dtype=torch.float64)
         return {**{name: value.float() for name, value in fitted.items()}, "threshold": threshold}
 
@@ -76,26 +80,34 @@ def has_spread(sums: Tensors) -> bool:
     return bool(within > 1e-9 * count.sum())
 
 
-def cross_fitted_distances(sums: Tensors) -> Tensor:
-    """Distances of known photos from means and covariance without their fold.
+def photos_behind(sums: Tensors, exemplars: Photos | None = None) -> Photos:
+    """Unit features and labels of the photos that were summed.
 
-    A class of more photos than features has no photos left, only products of them (see `LinearDiscriminant`): it is
-    measured from, but not tried.
+    Of a class of more photos than features only products are left (see `LinearDiscriminant`): its exemplars stand in.
     """
-    count, total, rows, owner = sums["count"], sums["total"], sums["rows"].double(), sums["owner"]
-    photos = torch.bincount(owner, minlength=len(count)) == count
-    tried = photos[owner] & (folds_of(owner) >= 0)
-    places = torch.nonzero(tried)[:, 0]
-    chosen = places[spread_evenly(owner[places], TRIED_ON)]
-    fold = folds_of(owner)[chosen]
+    count, rows, owner = sums["count"], sums["rows"].double(), sums["owner"]
+    whole = torch.bincount(owner, minlength=len(count)) == count
+    features, labels = rows[whole[owner]], owner[whole[owner]]
+    if exemplars is None:
+        return features, labels
+    others = ~whole[exemplars[1]]
+    unit = functional.normalize(exemplars[0]).double()
+    return torch.cat((features, unit[others])), torch.cat((labels, exemplars[1][others]))
+
+
+def cross_fitted_distances(sums: Tensors, photos: Photos) -> Tensor:
+    """Distances of photos from means and covariance without their fold; a class's only photo is not tried."""
+    count, total, rows = sums["count"], sums["total"], sums["rows"].double()
+    features, labels = photos
+    tried = torch.nonzero(count[labels] > 1)[:, 0]
+    tried = tried[spread_evenly(labels[tried], TRIED_ON).sort().values]
+    fold = place_within_class(labels)[tried] % FOLDS
     products = rows.T @ rows
-    found = []
+    found = [rows.new_zeros(0)]
     for number in range(FOLDS):
-        out = chosen[fold == number]
+        out, mine = features[tried[fold == number]], labels[tried[fold == number]]
         if len(out):
-            labels, left_out = owner[out], rows[out]
-            fewer = count - torch.bincount(labels, minlength=len(count))
-            less = total.index_add(0, labels, left_out, alpha=-1)
-            fitted = whitened_means(fewer, less, products - left_out.T @ left_out)
-            found.append(distances(left_out, fitted))
-    return torch.cat(found) if found else rows.new_zeros(0)
+            fewer = count - torch.bincount(mine, minlength=len(count))
+            less = total.index_add(0, mine, out, alpha=-1)
+            found.append(distances(out, whitened_means(fewer, less, products - out.T @ out)))
+    return torch.cat(found)

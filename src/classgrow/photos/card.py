@@ -37,6 +37,7 @@ MEASURED = {
     "for photos like these, no promise for others.",
     "held-out": "Accuracy is measured on photos that were kept out of training: an estimate for photos like these, no "
     "promise for others.",
+    "tested": "Accuracy is measured on the test images of the experiment that this model comes from.",
     "none": "Accuracy could not be measured: no class has two kept photos.",
 }
 
@@ -78,7 +79,7 @@ def summary(content: Content) -> str:
     trained = f", trained on {learner.method.formula}" if learner.method.objectives else ""
     accuracy = "" if latest.accuracy is None else f" Mean accuracy {100 * latest.accuracy:.1f} % ({latest.measured})."
     return (
-        f"Made with [classgrow](https://pypi.org/project/classgrow/): method {learner.method.name}{trained}, rule "
+        f"Made with classgrow: method {learner.method.name}{trained}, rule "
         f"{learner.method.rule.title}, network {learner.setup.network}, {start}.{accuracy} Photos that are far from "
         "all classes are answered with none of them; look-alikes of a class will be missed."
     )
@@ -138,6 +139,6 @@ def percent(value: float | None) -> str:
 def cell(text: str) -> str:
     """Any text inside a table of Markdown: nothing in it is markup."""
     plain = html.escape(" ".join(text.split()), quote=False)
-    for letter in "\\`*_[]|~#":
+    for letter in "#\\`*_[]|~":
         plain = plain.replace(letter, f"&#{ord(letter)};")
     return plain

@@ -14,8 +14,9 @@ from classgrow.errors import ClassgrowError
 
 Number = TypeVar("Number", int, float)
 Action = Literal["learn", "forget", "rename", "rollback", "import"]
-Measure = Literal["cross-fitted", "held-out", "none"]
-"""How accuracy was measured: on exemplars by rules fitted without them, on photos kept out of training, or not."""
+Measure = Literal["cross-fitted", "held-out", "tested", "none"]
+"""How accuracy was measured: on exemplars by rules fitted without them, on photos kept out of training, on the test
+images of an experiment, or not."""
 
 
 @dataclass(frozen=True)

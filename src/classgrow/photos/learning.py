@@ -59,12 +59,16 @@ class Effort:
 
 @dataclass(frozen=True)
 class Lesson:
-    """Photos to be learned, the model so far (None: a new one), and everything that decides how."""
+    """Photos to be learned, the model so far (None: a new one), and everything that decides how.
+
+    `known`: the classes before; learning changes the very learner of the model so far.
+    """
 
     folder: Path
     intake: Intake
     plan: Plan | None
     before: Content | None
+    known: tuple[str, ...] = ()
     effort: Effort = field(default_factory=Effort)
     progress: Progress = field(default_factory=Silent)
 
@@ -89,10 +93,6 @@ class Lesson:
         if not self.trains and self.effort.epochs is not None:
             return ["Nothing is trained here: `epochs` are not used."]
         return []
-
-    @property
-    def known(self) -> list[str]:
-        return self.before.classes if self.before else []
 
     @property
     def arriving(self) -> list[str]:

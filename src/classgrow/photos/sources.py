@@ -10,6 +10,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -184,7 +185,7 @@ def _in_tar(path: Path, labelled: bool) -> Found:
                 if place in chosen and (file := archive.extractfile(info)) is not None:
                     member, name = chosen[place]
                     content = file.read(MOST_BYTES)
-                    yield Photo("/".join(member.parts), name, lambda content=content: content)  # type: ignore[misc]
+                    yield Photo("/".join(member.parts), name, partial(bytes, content))
 
     return Found(len(chosen), photos(), skipped)
 
@@ -216,12 +217,11 @@ def _chosen(
     members: Sequence[_Member], path: Path, labelled: bool, skipped: list[Skipped]
 ) -> Iterator[tuple[_Member, str]]:
     """Members that may be photos, with their classes."""
+    members = [member for member in members if not any(is_ignored(part) for part in member.parts)]
     wrapped = {member.parts[0] for member in members if member.parts} == {path.name.split(".")[0]}
     for member in members:
         source = "/".join(member.parts)
         inside = member.parts[1:] if wrapped else member.parts
-        if any(is_ignored(part) for part in member.parts):
-            continue
         if not inside or ".." in member.parts:
             skipped.append(Skipped(source, "its path leads out of the archive"))
         elif member.size > MOST_BYTES:

@@ -87,7 +87,8 @@ class Teaching:
         assert inputs is not None
         wanted = Wanted(kept_side(inputs), inputs.channels, self.strict, self.progress)
         intake = take_in(photos, labels, wanted)
-        lesson = Lesson(self.folder, intake, plan, before, self.effort, self.progress)
+        known = tuple(before.classes) if before else ()
+        lesson = Lesson(self.folder, intake, plan, before, known, self.effort, self.progress)
         trained_from_chance = not before.learner.started_from if before else not (plan and plan.starts)
         notes = [*(plan.notes if plan else ()), *intake.notes, *lesson.notes]
         return lesson, [*notes, *too_few(lesson.trains and trained_from_chance, intake.counts)]

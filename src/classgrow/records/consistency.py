@@ -43,6 +43,8 @@ def _schedules(record: Record) -> str | None:
     recipes = (record.resolved.recipe, *((record.own.recipe,) if record.own.recipe else ()))
     schedules = (one for recipe in recipes for one in (recipe.first, recipe.later, recipe.fine_tune))
     wrong = any(one is not None and (one.epochs < 1 or one.lr <= 0 or not 0 <= one.warm_up < 1) for one in schedules)
+    if any(recipe.fine_tune_updates < 0 for recipe in recipes):
+        return "a second stage of less than no updates"
     return "a schedule without epochs or learning rate" if wrong else None
 
 

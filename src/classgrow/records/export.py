@@ -12,7 +12,7 @@ from classgrow.errors import ClassgrowError
 from classgrow.records.departures import exact
 from classgrow.records.folder import find_records
 from classgrow.records.record import PhaseRecord, Record
-from classgrow.records.summary import order_name
+from classgrow.records.summary import groups_after, order_name
 
 if TYPE_CHECKING:
     import pandas
@@ -154,7 +154,7 @@ def _rule_columns(record: Record, phase: PhaseRecord, rule: str) -> dict[str, Ce
     ]
     last = phase.per_class(rule)
     assert last is not None  # only rules with a result are asked for
-    groups = metrics.phase_accuracy(last, phase.test_counts, record.phase_sizes[: phase.phase])
+    groups = metrics.phase_accuracy(last, phase.test_counts, groups_after(record, phase.phase))
     return {
         "rule": rule,
         "is_headline": rule == record.headline,

@@ -13,7 +13,8 @@ from classgrow.specs.orders import published_orders
 @dataclass(frozen=True)
 class RunSummary:
     """Fractions from 0 to 1; None where a number is missing. `curve` has an accuracy for each recorded phase,
-    `phase_accuracies` one for the classes of each phase, after the last recorded one."""
+    `phase_accuracies` one for the classes of each phase, after the last recorded one (for each ten classes where one
+    phase has them all)."""
 
     rule: str
     final: float | None
@@ -35,7 +36,7 @@ def summary(record: Record, rule: str | None = None) -> RunSummary:
     ]
     phases: list[float | None] = []
     if matrix and (last := matrix[-1]) is not None:
-        phases = metrics.phase_accuracy(last, counts[-1], record.phase_sizes[: len(matrix)])
+        phases = metrics.phase_accuracy(last, counts[-1], groups_after(record, len(matrix)))
     return RunSummary(
         rule=rule,
         final=curve[-1] if curve else None,
@@ -45,6 +46,12 @@ def summary(record: Record, rule: str | None = None) -> RunSummary:
         curve=tuple(curve),
         phase_accuracies=tuple(phases),
     )
+
+
+def groups_after(record: Record, phases: int) -> tuple[int, ...]:
+    """How many classes each group has whose accuracies are compared after so many phases."""
+    sizes = tuple(record.phase_sizes)
+    return metrics.compared_groups(sizes) if len(sizes) == 1 else sizes[:phases]
 
 
 def class_order_of(record: Record) -> tuple[int, ...]:

@@ -122,6 +122,9 @@ def draw_panel(axes: Axes, panel: PanelData) -> None:
 def draw_series(axes: Axes, series: Series, axis: str) -> None:
     """A line with markers and, where there are several runs, bars from lowest to highest."""
     style = look(series.method)
+    if series.band:
+        draw_band(axes, series)
+        return
     bars = None
     if series.low is not None and series.high is not None and series.n > 1:
         below = [y - low for y, low in zip(series.y, series.low, strict=True)]
@@ -132,14 +135,21 @@ def draw_series(axes: Axes, series: Series, axis: str) -> None:
         series.y,
         yerr=bars,
         label=series.legend,
-        color=style.colour,
+        color=series.colour or style.colour,
         marker=style.marker,
         markersize=5,
         linewidth=0 if axis == "seconds" else 1.4,
         elinewidth=0.8,
         capsize=2,
-        zorder=3 if series.method == "fgp" else 2,
+        zorder=3 if series.method == "fgp" and not series.colour else 2,
     )
+
+
+def draw_band(axes: Axes, series: Series) -> None:
+    """From the lowest to the highest of the runs, with their mean as a broken line."""
+    colour = series.colour or look(series.method).colour
+    axes.fill_between(series.x, series.low or series.y, series.high or series.y, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(series.x, series.y, "--", color=colour, linewidth=1.0, label=series.legend)
 
 
 def _ticks(axes: Axes, panel: PanelData) -> None:

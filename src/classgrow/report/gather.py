@@ -86,7 +86,7 @@ def gather(runs: Iterable[Run]) -> Results:
         if known is None or run.phases_done > known.phases_done:
             best[run.identity] = run
     unique = distinguish_edited(tuple(best.values()))
-    complete = [run for run in unique if run.complete]
+    complete = current([run for run in unique if run.complete])
     regimens = sorted({run.regimen for run in complete}, key=_regimen_order)
     members = {regimen: [run for run in complete if run.belongs(regimen)] for regimen in regimens}
     kept = tuple(one for one in regimens if not _is_part(one, members))
@@ -103,6 +103,15 @@ def gather(runs: Iterable[Run]) -> Results:
         several = len(orders[regimen, setting.scenario]) > 1
         ordered[regimen, setting, method] = by_order(group) if several else tuple(group)
     return Results(unique, kept, ordered)
+
+
+def current(runs: list[Run]) -> list[Run]:
+    """Without runs that others supersede: of equal settings, those trained by the recipe and the arithmetic of the
+    run that was started last. Means are never over two recipes of one method."""
+    last: dict[tuple[Regimen, Setting, str], Run] = {}
+    for run in sorted(runs, key=lambda run: run.started):
+        last[run.regimen, run.setting, run.method] = run
+    return [run for run in runs if run.way == last[run.regimen, run.setting, run.method].way]
 
 
 def distinguish_edited(runs: tuple[Run, ...]) -> tuple[Run, ...]:

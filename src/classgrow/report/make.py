@@ -14,16 +14,18 @@ from classgrow.errors import ClassgrowError
 from classgrow.records.folder import find_failures, find_record_files
 from classgrow.records.official import official_records
 from classgrow.records.record import Record, read_record
+from classgrow.report.claims import claim_rows
 from classgrow.report.comparisons import comparison_tables
 from classgrow.report.figures import write_figure
 from classgrow.report.gather import gather
+from classgrow.report.headline import headline
 from classgrow.report.page import Content, index_page, run_html
 from classgrow.report.panels import own_figures, paper_figures
 from classgrow.report.runs import Run, run_of
 from classgrow.report.tables import own_tables, paper_tables
 from classgrow.report.toy_pictures import Picture, write_toys
 from classgrow.report.trade_offs import trade_off_figures
-from classgrow.report.writers import AnyTable, write_table
+from classgrow.report.writers import write_table
 
 MARKER = "classgrow-report.json"
 """A folder with this file is a report, and may be replaced by a newer one."""
@@ -64,8 +66,7 @@ def make_report(path: Path | str, output: Path | str, authors: bool = False) -> 
         problems += find_failures(path)
         pictures, broken = write_toys(Path(path), draft / "figures")
         content = write_content(runs, [*problems, *broken], pictures, draft)
-        tables = (*content.tables, *content.own_tables, *content.comparisons)
-        figures = (*content.figures, *content.own_figures, *content.trade_offs, *content.pictures)
+        tables, figures = content.every_table, (*content.every_figure, *content.pictures)
         found = content.results.runs
         made = ReportSummary(
             output, len(found), sum(run.complete for run in found), len(tables), len(figures), content.problems
@@ -123,6 +124,8 @@ def write_content(runs: list[Run], problems: list[str], pictures: list[Picture],
     own, left_out = own_figures(results, MOST_OWN_FIGURES)
     content = Content(
         results=results,
+        headline=headline(results),
+        claims=tuple(claim_rows(results)),
         tables=tuple(paper_tables(results)),
         own_tables=tuple(own_tables(results)),
         figures=tuple(paper_figures(results)),
@@ -133,10 +136,9 @@ def write_content(runs: list[Run], problems: list[str], pictures: list[Picture],
         problems=tuple(problems),
         settings_without_figure=left_out,
     )
-    tables: list[AnyTable] = [*content.tables, *content.own_tables, *content.comparisons]
-    for table in tables:
+    for table in content.every_table:
         write_table(table, folder / "tables")
-    for figure in (*content.figures, *content.own_figures, *content.trade_offs):
+    for figure in content.every_figure:
         write_figure(figure, folder / "figures")
     (folder / "index.html").write_text(index_page(content), encoding="utf-8")
     return content

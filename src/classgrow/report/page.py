@@ -9,10 +9,12 @@ from itertools import groupby
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from classgrow.records.record import Record
+from classgrow.report.claims import Row
 from classgrow.report.comparisons import ComparisonTable, interval_text, p_text
 from classgrow.report.figures import figure_size
 from classgrow.report.formula import typeset
 from classgrow.report.gather import Results
+from classgrow.report.headline import Headline
 from classgrow.report.names import MISSING, dataset_title, label
 from classgrow.report.panels import FigureData, own_figures
 from classgrow.report.reduced import Gaps, brief, gaps, numbers
@@ -20,7 +22,7 @@ from classgrow.report.run_page import run_view
 from classgrow.report.runs import Run
 from classgrow.report.tables import Column, Table
 from classgrow.report.toy_pictures import Picture, not_drawn
-from classgrow.report.writers import number, signed
+from classgrow.report.writers import AnyTable, number, signed
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Content:
     """All that the first page shows."""
 
     results: Results
+    headline: Headline
+    claims: tuple[Row, ...]
     tables: tuple[Table, ...]
     own_tables: tuple[Table, ...]
     figures: tuple[FigureData, ...]
@@ -37,6 +41,16 @@ class Content:
     pictures: tuple[Picture, ...]
     problems: tuple[str, ...]
     settings_without_figure: int = 0
+
+    @property
+    def every_table(self) -> tuple[AnyTable, ...]:
+        first = (self.headline.table,) if self.headline.table else ()
+        return (*first, *self.tables, *self.own_tables, *self.comparisons)
+
+    @property
+    def every_figure(self) -> tuple[FigureData, ...]:
+        first = (self.headline.figure,) if self.headline.figure else ()
+        return (*first, *self.figures, *self.own_figures, *self.trade_offs)
 
 
 @cache
@@ -84,7 +98,6 @@ def index_page(content: Content) -> str:
         .get_template("index.html")
         .render(
             content=content,
-            shortened=shortened(content),
             missing=missing(content),
             not_drawn=not_drawn(content.pictures),
             blocks=blocks,
@@ -107,14 +120,6 @@ def blocks(table: Table) -> list[tuple[str, list[tuple[int, Column]]]]:
     """A table's columns by data set: each becomes a table of its own on the page, so that it fits."""
     places = list(enumerate(table.columns))
     return [(group, list(members)) for group, members in groupby(places, key=lambda pair: pair[1].group)]
-
-
-def shortened(content: Content) -> list[tuple[str, list[Table]]]:
-    """Each sentence about what was shortened, with the tables it holds for."""
-    found: dict[str, list[Table]] = {}
-    for table in (*content.tables, *content.own_tables):
-        found.setdefault(table.words, []).append(table)
-    return list(found.items())
 
 
 def missing(content: Content) -> Gaps:

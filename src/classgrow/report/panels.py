@@ -35,7 +35,8 @@ Y_LABELS: dict[Axis, str] = {
 
 @dataclass(frozen=True)
 class Series:
-    """One method's points; `low` and `high` are the ends of its bars. `value` stands in the legend."""
+    """One method's points; `low` and `high` are the ends of its bars, or the edges of a `band`. `value` stands in the
+    legend; `name` and `colour` where they are not those of the method."""
 
     method: str
     x: tuple[float, ...]
@@ -44,9 +45,14 @@ class Series:
     low: tuple[float, ...] | None = None
     high: tuple[float, ...] | None = None
     value: float | None = None
+    name: str = ""
+    colour: str = ""
+    band: bool = False
 
     @property
     def legend(self) -> str:
+        if self.name:
+            return self.name
         return label(self.method) if self.value is None else f"{label(self.method)} ({self.value:.1f})"
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 
 from classgrow.report.settings import Setting
-from classgrow.specs.paper import METHODS, Metric
+from classgrow.specs.paper import BATCH, METHODS, Metric
 from classgrow.specs.reduction import PaperSetting
 
 _METRICS: dict[str, Metric] = {"final_accuracy": "final", "forgetting": "forgetting"}
@@ -36,4 +36,5 @@ def _values() -> dict[tuple[Metric, Setting, str], float]:
     for (metric, place), numbers in _LEGENDS.items():
         for method, number in zip(METHODS, numbers, strict=True):
             values[metric, Setting.of_paper(place), method] = number
+    values["mad", Setting.of_paper(BATCH), "joint"] = 2.5
     return values

@@ -26,6 +26,8 @@ class Part:
         """ "Figure 6. text", "Figure 6, reduced: text", "Tables 1 and A2, reduced: text"; no item: the text alone."""
         if not self.items:
             return text
+        if ITEMS[self.items[0]].kind == "value":
+            return f"In the text{', reduced:' if self.reduced else '.'} {text}"
         kind = "Table" if self.items[0].startswith("table") else "Figure"
         numbers = " and ".join(map(number, self.items))
         plural = "s" if len(self.items) > 1 else ""
@@ -102,7 +104,8 @@ def gaps(parts: Iterable[Part]) -> Gaps:
 
 
 def numbers(names: Iterable[str]) -> str:
-    """ "tables 1, A1; figures 4, 5"."""
+    """ "tables 1, A1; figures 4, 5; batch training"."""
     names = list(names)
     kinds = {kind: [number(name) for name in names if name.startswith(kind)] for kind in ("table", "figure")}
-    return "; ".join(f"{kind}{'s' * (len(some) > 1)} {', '.join(some)}" for kind, some in kinds.items() if some)
+    found = [f"{kind}{'s' * (len(some) > 1)} {', '.join(some)}" for kind, some in kinds.items() if some]
+    return "; ".join([*found, *("batch training" for name in names if ITEMS[name].kind == "value")])

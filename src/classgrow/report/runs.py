@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from classgrow.errors import ClassgrowError
-from classgrow.recipes import Recipe, adapted
+from classgrow.recipes import RECIPES, Recipe, adapted
 from classgrow.records.departures import Departures, departures
 from classgrow.records.official import OFFICIAL
 from classgrow.records.record import Record
@@ -77,6 +77,15 @@ class Run:
     phases_done: int
     status: str
     error: str | None
+    image_steps: float | None = None
+    """Images its training went over, repetitions counted; None where a phase was not measured."""
+    full_image_steps: int = 0
+    """The same for the paper's FGP on the same training sets."""
+    precision: str = "float32"
+    rule_curves: tuple[tuple[str, tuple[float | None, ...]], ...] = ()
+    """The curve by each everyday rule."""
+    numerics: int = 1
+    started: str = ""
     value: str = ""
     """Which method of that name it was, where it is not of our catalogue."""
     seeds: tuple[int, ...] = ()
@@ -86,6 +95,11 @@ class Run:
     def complete(self) -> bool:
         """Every phase of the scenario is recorded: only then do tables and figures count the run."""
         return self.phases_done == len(self.setting.sizes)
+
+    @property
+    def way(self) -> tuple[Recipe, int]:
+        """What versions of this package may do otherwise for the same settings: the recipe and the arithmetic."""
+        return self.recipe, self.numerics
 
     @property
     def standing(self) -> str:
@@ -152,5 +166,26 @@ def run_of(record: Record) -> Run:
         phases_done=len(record.phases),
         status=record.status,
         error=record.error,
+        image_steps=image_steps(record),
+        full_image_steps=full_image_steps(record),
+        precision=record.execution.precision,
+        rule_curves=tuple((rule.name, summary(record, rule.name).curve) for rule in record.everyday_rules),
+        numerics=record.numerics,
+        started=record.started,
         value=resolved.value,
     )
+
+
+def image_steps(record: Record) -> float | None:
+    """Images that all phases trained on, repetitions and second stages counted: by their rates and times."""
+    measured = [phase.images_per_second for phase in record.phases]
+    if not measured or any(rate is None for rate in measured):
+        return None
+    return sum((rate or 0.0) * phase.seconds.train for rate, phase in zip(measured, record.phases, strict=True))
+
+
+def full_image_steps(record: Record) -> int:
+    """What FGP's own epochs over the same training sets would be: the measure for every method."""
+    recipe = RECIPES["fgp"][record.resolved.kind]
+    epochs = [recipe.first.epochs, *(recipe.later.epochs for _ in record.phases)]
+    return sum(count * phase.training_images for count, phase in zip(epochs, record.phases, strict=False))

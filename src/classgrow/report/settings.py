@@ -26,7 +26,8 @@ class Setting:
 
     @property
     def in_paper(self) -> bool:
-        return self in _PAPER
+        """One of the paper's; a method without memory is in it at every memory size."""
+        return self in (_SCENARIOS if self.memoryless else _PAPER)
 
     @property
     def memoryless(self) -> bool:
@@ -57,3 +58,4 @@ class Setting:
 
 
 _PAPER = frozenset(Setting.of_paper(one) for item in ITEMS.values() for one in item.settings)
+_SCENARIOS = frozenset(setting.scenario for setting in _PAPER)

@@ -25,6 +25,10 @@ MAD_NOTE = (
     "The deviation is that of the phase accuracies averaged over class orders; with fewer than the paper's five "
     "orders it is expected to be larger."
 )
+BATCH_NOTE = (
+    "All classes are learned in one phase; the deviation is that of the accuracies of the ten groups of ten classes in "
+    "each order, averaged over the orders first. The paper prints 2.5 and does not say which groups."
+)
 BLOCK_NOTE = (
     "The authors' files hold blocks of ten classes, so forgetting is computed over blocks: 0.2 to 0.6 points below "
     "the class level that the paper prints."
@@ -138,16 +142,22 @@ def _title(item: Item, metric: Metric, part: Part) -> str:
 
 
 def _column(setting: Setting, metric: Metric) -> Column:
+    """Joint training learns all classes at once, without a memory; no other method is in that column."""
     start = "from 50" if setting.sizes[0] == 50 else "from scratch"
-    with_paper = any(paper_value(metric, setting, method) is not None for method in ITEMS["table1"].methods)
-    return Column(f"{thousands(setting.memory or 0)}, {start}", dataset_title(setting.dataset), metric, with_paper)
+    title = "all classes at once" if len(setting.sizes) == 1 else f"{thousands(setting.memory or 0)}, {start}"
+    return Column(title, dataset_title(setting.dataset), metric, _is_printed(metric, setting))
+
+
+def _is_printed(metric: Metric, setting: Setting) -> bool:
+    """Whether the paper prints any of these values."""
+    return any(paper_value(metric, setting, method) is not None for method in (*ITEMS["table1"].methods, "joint"))
 
 
 def _notes(regimen: Regimen, metric: Metric, settings: Sequence[Setting], present: set[str], item: Item) -> list[str]:
     absent = [dataset_title(name) for name in dict.fromkeys(one.dataset for one in settings) if name not in present]
     notes = [f"Missing: no finished run on {name}; its columns are left out." for name in absent]
     if metric == "mad":
-        notes.append(MAD_NOTE)
+        notes.append(BATCH_NOTE if item.kind == "value" else MAD_NOTE)
     if metric in LOWER_IS_BETTER:
         notes.append("Lower is better.")
     if metric == "forgetting" and regimen.source == "authors":
@@ -157,25 +167,29 @@ def _notes(regimen: Regimen, metric: Metric, settings: Sequence[Setting], presen
     return notes
 
 
-def setting_table(results: Results, regimen: Regimen, setting: Setting) -> Table:
-    """A setting the paper does not have: every metric, no paper column."""
-    methods = results.methods(regimen, setting)
+def setting_table(results: Results, regimen: Regimen, setting: Setting, only: tuple[str, ...] | None = None) -> Table:
+    """One setting with every metric; the paper's values beside them where it has any. All methods, or `only` some."""
+    methods = only or results.methods(regimen, setting)
     metrics: tuple[Metric, ...] = ("final", "average", "forgetting", "mad")
     runs = [run for method in methods for run in results.group(regimen, setting, method)]
     orders = {run.order for run in runs}
-    part = part_of_setting(setting, ("table1", "tableA2"), methods)
+    part = NO_PART if setting.in_paper else part_of_setting(setting, ("table1", "tableA2"), methods)
+    absent = "The paper has no such setting, so there is nothing to compare with. "
     return Table(
         name=f"{setting.slug}{regimen.slug}",
         title=part.title(setting.title + regimen.changes),
         words=words(runs),
-        columns=tuple(Column(METRIC_TITLES[metric], "", metric, False) for metric in metrics),
+        columns=tuple(Column(METRIC_TITLES[one], "", one, _is_printed(one, setting)) for one in metrics),
         methods=methods,
         rows=tuple(
-            tuple(Cell.of(results.value(regimen, setting, method, metric), None) for metric in metrics)
+            tuple(
+                Cell.of(results.value(regimen, setting, method, metric), paper_value(metric, setting, method))
+                for metric in metrics
+            )
             for method in methods
         ),
         notes=(
-            "The paper has no such setting, so there is nothing to compare with. Forgetting and MAD: lower is better.",
+            f"{'' if setting.in_paper else absent}Forgetting and MAD: lower is better.",
             *((MAD_NOTE,) if len(orders) < 5 else ()),
         ),
         part=part,
@@ -185,7 +199,7 @@ def setting_table(results: Results, regimen: Regimen, setting: Setting) -> Table
 def paper_tables(results: Results) -> list[Table]:
     """The paper's four tables and the numbers of its main figures' legends, for each way runs were trained."""
     wanted: list[tuple[str, Metric | None]] = [
-        *((name, None) for name in ("table1", "tableA1", "tableA2", "tableA3")),
+        *((name, None) for name in ("table1", "tableA1", "tableA2", "tableA3", "batch")),
         *(("figure4", "average"), ("figure5", "mad"), ("figureA4", "average"), ("figureA5", "mad")),
     ]
     found = [

@@ -24,9 +24,36 @@ def words(runs: Iterable[Run]) -> str:
         # Several settings in one table or figure: what only some have stands in their own names.
         reduction = replace(reduction, classes=None, first=None, step=None, memory=None)
         some = ["some settings have other classes or memories than the paper's, as their names say"]
-    parts = [*reduction.parts(), *some]
-    sentence = f"Shortened: {'; '.join(parts)}." if parts else f"{reduction.words().capitalize()}."
-    return f"{sentence} {seeds_words(runs)}".strip()
+    return f"{_sentence(runs, reduction, some)} {_precision(runs)} {seeds_words(runs)}".replace("  ", " ").strip()
+
+
+def _sentence(runs: list[Run], reduction: Reduction, some: list[str]) -> str:
+    """The paper's protocol with the share of its image-steps, where that is all that was shortened; else every part."""
+    share = image_share(runs)
+    if reduction.profile != "fast" or share is None:
+        parts = [*reduction.parts(), *some]
+        return f"Shortened: {'; '.join(parts)}." if parts else f"{reduction.words().capitalize()}."
+    rest = [*replace(reduction, profile="official", epochs=None).parts(), *some]
+    whole = all(run.setting.in_paper for run in runs)
+    start = f"The paper's protocol, {share} of its" if whole else f"Shortened: {share} of FGP's own"
+    return f"{'; '.join([f'{start} image-steps (the fast profile)', *rest])}."
+
+
+def image_share(runs: Iterable[Run]) -> str | None:
+    """ "20 %", or "20 to 23 %": what training went over, beside FGP's own epochs on the same training sets."""
+    shares = [100 * run.image_steps / run.full_image_steps for run in runs if run.image_steps and run.full_image_steps]
+    if not shares:
+        return None
+    low, high = round(min(shares)), round(max(shares))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _precision(runs: list[Run]) -> str:
+    """In which numbers the backbones computed while training: said of the paper's own settings, and of any other than
+    float32."""
+    used = sorted({run.precision for run in runs}, reverse=True)
+    said = used != ["float32"] or any(run.setting.in_paper for run in runs)
+    return f"Trained in {' and in '.join(used)}." if said else ""
 
 
 def reduction_of(runs: Iterable[Run]) -> Reduction | None:

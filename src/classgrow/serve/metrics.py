@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from bisect import bisect_left
 from collections import Counter
@@ -87,10 +89,9 @@ def escaped(text: str) -> str:
 
 def resident_bytes() -> int:
     """Memory that this process holds; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return 0
     try:
-        fields = Path("/proc/self/statm").read_text().split()
-        import resource
-
-        return int(fields[1]) * resource.getpagesize()
-    except (OSError, ImportError, IndexError, ValueError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
         return 0

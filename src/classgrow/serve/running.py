@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -23,8 +24,8 @@ SECONDS_FOR_HEADERS = 10.0
 class PunctualProtocol(H11Protocol):
     """A connection that has sent no whole request header after some seconds is closed."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
-        super().connection_made(transport)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(cast(asyncio.Transport, transport))
         self.loop.call_later(SECONDS_FOR_HEADERS, self.close_if_silent)
 
     def close_if_silent(self) -> None:

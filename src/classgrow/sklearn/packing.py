@@ -20,6 +20,7 @@ def packed(learner: Learner) -> dict[str, Any]:
         "settings": learner.get_params(),
         "shape": (side, side, learner.inputs.channels),
         "integer_names": learner.integer_names,
+        "started_from": learner.started_from,
         "tensors": save(tensors),
         "plain": plain,
     }
@@ -29,5 +30,6 @@ def unpacked(saved: dict[str, Any]) -> Learner:
     """The reverse of `packed`: it predicts and goes on learning as the one that was packed."""
     learner = Learner(**saved["settings"])
     learner.integer_names = saved["integer_names"]
+    learner.started_from = saved.get("started_from", "")  # older ones do not say it
     learner.restore(saved["shape"], load(saved["tensors"]), {"state": saved["plain"]})
     return learner

@@ -1,9 +1,9 @@
-"""The paper as data: every table and figure is a named list of specs.
+"""The paper as data: every table and figure, and what its text measures beside them, is a named list of specs.
 
 >>> len(specs_of(ITEMS["table1"]))
 240
 >>> len(all_specs())
-640
+645
 """
 
 from __future__ import annotations
@@ -14,10 +14,17 @@ from typing import Literal
 
 from classgrow.errors import ClassgrowError, nearest_name
 from classgrow.specs.orders import PUBLISHED
-from classgrow.specs.reduction import PAPER_DATASETS, PAPER_MEMORIES, PaperSetting, Reduction, check_datasets
+from classgrow.specs.reduction import (
+    PAPER_CLASSES,
+    PAPER_DATASETS,
+    PAPER_MEMORIES,
+    PaperSetting,
+    Reduction,
+    check_datasets,
+)
 from classgrow.specs.spec import Spec
 
-Kind = Literal["table", "figure", "toy", "drawing"]
+Kind = Literal["table", "figure", "value", "toy", "drawing"]
 Metric = Literal["final", "average", "forgetting", "mad"]
 View = Literal["incremental", "phase"]
 
@@ -34,6 +41,10 @@ ABLATIONS = (
 )
 
 
+BATCH = PaperSetting("cifar100", PAPER_CLASSES, 10, max(PAPER_MEMORIES))
+"""All classes in one phase; the deviation is that of the ten groups of ten in its order. No memory is used."""
+
+
 @dataclass(frozen=True)
 class Panel:
     """One picture of a figure, or one column of a table."""
@@ -44,8 +55,8 @@ class Panel:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure. `panels` are rows of panels (a table has one row: its columns); toys and drawings, which
-    need no runs of the grid, have none."""
+    """A table, a figure or a value in the text. `panels` are rows of panels (a table or a value has one row: its
+    columns); toys and drawings, which need no runs of the grid, have none."""
 
     name: str
     title: str
@@ -111,9 +122,12 @@ _LIST = (
     _ablation("figureA3", "iCaRL with and without rectified cosine normalisation", ("icarl", "norm-icarl", "fgp")),
     _curves("figureA4", "Incremental accuracy, 5 new classes per phase", 5),
     _phases("figureA5", "Phase accuracy from 50 classes, 5 new classes per phase", 5),
+    Item(
+        "batch", "Batch training of all classes at once: MAD", "value", ("joint",), ((Panel(BATCH, "phase"),),), "mad"
+    ),
 )
 ITEMS: dict[str, Item] = {item.name: item for item in _LIST}
-"""Numbered as in the paper; A is the appendix."""
+"""Numbered as in the paper, A is the appendix; `batch` is the value that its section on ablations compares with."""
 
 TOYS = {"figure1": "drawings", "figure2": "drawings", "figure3": "mnist", "figureA1": "simulation"}
 """Figures that need no runs of the grid, and the `classgrow toy` that draws them."""

@@ -14,7 +14,7 @@ from classgrow.specs.spec import Spec
 
 PAPER_DATASETS = ("cifar100", "imagenet100")
 PAPER_CLASSES = 100
-PAPER_FIRST = (5, 10, 50)
+PAPER_FIRST = (5, 10, 50, PAPER_CLASSES)
 PAPER_STEPS = (5, 10)
 PAPER_MEMORIES = (1000, 2000)
 FULL_SIZE = "full size: class orders, epochs, classes and memory as in the paper"
@@ -149,12 +149,14 @@ class PaperSetting:
         """The setting with what the reduction fixes; None if it is left out or its first phase no longer fits."""
         if reduction.datasets is not None and self.dataset not in reduction.datasets:
             return None
+        classes = reduction.classes or self.classes
+        at_once = self.first == self.classes
         setting = PaperSetting(
             dataset=self.dataset,
-            first=reduction.first or self.first,
+            first=reduction.first or (classes if at_once else self.first),
             step=reduction.step or self.step,
             memory=reduction.memory or self.memory,
-            classes=reduction.classes or self.classes,
+            classes=classes,
         )
         return setting if setting.first <= setting.classes else None
 

@@ -9,6 +9,7 @@ from typing import Literal, TypedDict, cast
 from torch import nn
 
 from classgrow.data.labelled import LabelledImages
+from classgrow.engine.batches import batch_count
 from classgrow.engine.loop import Fit, Training
 from classgrow.json_values import JsonDict
 from classgrow.networks.fused import for_evaluation
@@ -48,7 +49,7 @@ class Train:
         if self.later_only and plan.number == 1:
             return 0
         size = plan.everything if self.data is everything else plan.balanced
-        return size * schedule_of(plan.recipe, self.schedule, plan.number).epochs
+        return size * self.schedule_for(plan.recipe, plan.number, size).epochs
 
     def run(self, state: State, phase: Phase) -> None:
         if self.later_only and phase.number == 1:
@@ -66,14 +67,15 @@ class Train:
 
     def training(self, state: State, phase: Phase) -> Training:
         """What is trained, on what, how."""
+        data = self.data(state, phase)
         return Training(
             network=state.network,
             teacher=for_evaluation(state.teacher, phase.runtime.dtype)
             if state.teacher and self.objective.reads_teacher
             else None,
-            data=self.data(state, phase),
+            data=data,
             objective=self.objective,
-            schedule=self.schedule_for(phase),
+            schedule=self.schedule_for(phase.recipe, phase.number, len(data)),
             recipe=phase.recipe,
             inputs=phase.inputs,
             counts=state.counts,
@@ -83,8 +85,12 @@ class Train:
             place=phase.place,
         )
 
-    def schedule_for(self, phase: Phase) -> Schedule:
-        return schedule_of(phase.recipe, self.schedule, phase.number)
+    def schedule_for(self, recipe: Recipe, number: int, images: int) -> Schedule:
+        """The schedule of this stage over so many images: a second stage makes the updates it needs at least."""
+        schedule = schedule_of(recipe, self.schedule, number)
+        if self.schedule == "main" or not images:
+            return schedule
+        return schedule.at_least(recipe.fine_tune_updates, batch_count(images, recipe.batch_size, recipe.drop_last))
 
     def __str__(self) -> str:
         subset = "" if self.data is everything else f" on {self.data.__name__.replace('_', ' ')}"
