@@ -167,7 +167,7 @@ function limits(classes) {
   if (few.length) said.push(`Fewer than ${START} photos: ${shortList(few)}. Its answers about ${few.length === 1 ? "it" : "them"} are a guess; teach more photos.`);
   const unmeasured = classes.filter((one) => one.accuracy === null || one.accuracy === undefined).map((one) => one.name);
   if (unmeasured.length) said.push(`How often it is right is not known for ${shortList(unmeasured)}.`);
-  if (unmeasured.length < classes.length) said.push("Accuracy is measured on the photos it was taught. On photos from elsewhere it is usually lower.");
+  if (unmeasured.length < classes.length) said.push("Accuracy is measured on photos of the kind it was taught, never on those it was fitted to. On photos from elsewhere it is usually lower.");
   said.push("It looks at the square in the middle of a photo. What is small or at the edge may be missed.");
   return said;
 }

@@ -18,7 +18,7 @@ function show({ classes, loaded, signedIn }) {
   const measured = alone ? [] : classes.map((one) => one.accuracy).filter((one) => one !== null && one !== undefined);
   const mean = measured.length ? measured.reduce((sum, one) => sum + one, 0) / measured.length : null;
   find("classes-lead").textContent = !loaded ? "" : !classes.length ? "" :
-    `${counted(classes.length, "class", "classes")}${mean === null ? "" : `, right in ${percent(mean)} of cases on the photos it was taught`}.`;
+    `${counted(classes.length, "class", "classes")}${mean === null ? "" : `, right for ${percent(mean)} of the photos it was measured on`}.`;
   const phases = [...new Set(classes.map((one) => one.phase))];
   const empty = loaded && !classes.length ? [{ phase: "none" }] : [];
   keyed(find("classes"), [...empty, ...phases.map((phase) => ({ phase }))], (one) => one.phase, ({ phase }) => (phase === "none" ? nothing() : group(phase)));
@@ -48,7 +48,7 @@ function group(phase) {
 
 function card(one) {
   const doubt = one.photos < START ? ", few: add more" : "";
-  const right = state.classes.length === 1 ? "nothing to confuse it with yet" : one.accuracy === null || one.accuracy === undefined ? "accuracy not known" : `right in ${percent(one.accuracy)} of cases`;
+  const right = state.classes.length === 1 ? "nothing to confuse it with yet" : one.accuracy === null || one.accuracy === undefined ? "accuracy not known" : `right for ${percent(one.accuracy)}`;
   const problem = make("p", { class: "error", role: "alert", hidden: true });
   const title = make("div", {}, make("h3", { text: one.name }), make("p", { class: "small muted", text: `${counted(one.photos, "photo")}${doubt} · ${right}` }));
   const actions = make("div", { class: "row" },

@@ -24,7 +24,7 @@ function entry(one, newest, signedIn) {
   const before = newest[1];
   const problem = make("p", { class: "error", role: "alert", hidden: true });
   const details = [`Version ${one.number}`, when(one.when), counted(one.classes.length, "class", "classes")];
-  if (one.accuracy !== null && one.accuracy !== undefined) details.push(`right in ${percent(one.accuracy)}`);
+  if (one.accuracy !== null && one.accuracy !== undefined) details.push(`right for ${percent(one.accuracy)}`);
   const mayUndo = one.restorable && signedIn;
   const text = present && before ? `Undo: back to version ${before.number}` : `Back to version ${one.number}`;
   const target = present ? before : one;
