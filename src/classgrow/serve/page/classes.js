@@ -31,7 +31,7 @@ function show({ classes, loaded, signedIn }) {
 /** When the first class of a phase was learned, as history has it. */
 function began(phase) {
   const names = state.classes.filter((one) => one.phase === phase).map((one) => one.name);
-  return state.history.find((version) => version.new.some((name) => names.includes(name)))?.when;
+  return state.history.find((version) => version.classes.some((name) => names.includes(name)))?.when;
 }
 
 function nothing() {
