@@ -79,7 +79,8 @@ def rollback(
     from classgrow.photos.model import PhotoModel
 
     version = PhotoModel(model, progress=shown()).rollback(number)
-    typer.echo(f"Version {version.number}: {version.words}, {len(version.classes)} classes.")
+    classes = len(version.classes)
+    typer.echo(f"Version {version.number}: {version.words}, {classes} class{'' if classes == 1 else 'es'}.")
 
 
 def loaded(folder: Path) -> PhotoModel:
@@ -173,15 +174,14 @@ def history_table(model: PhotoModel) -> Table:
     rows = [
         (
             str(version.number),
-            version.when.replace("T", " ").removesuffix("+00:00"),
-            version.action,
+            version.when[:16].replace("T", " "),
             version.words,
             str(len(version.classes)),
             percent(version.accuracy),
-            f"{version.seconds:.1f}",
         )
         for version in model.history
     ]
     at_hand = ", ".join(map(str, model.versions)) or "none"
-    columns = ("version", "when (UTC)", "action", "what", "classes", "accuracy %", "seconds")
-    return Table(columns=columns, rows=tuple(rows), title="", notes=(f"rollback can go back to: {at_hand}",))
+    notes = (f"rollback can go back to: {at_hand}",)
+    columns = ("version", "when (UTC)", "what", "classes", "accuracy %")
+    return Table(columns=columns, rows=tuple(rows), notes=notes, wrapped=("what",))

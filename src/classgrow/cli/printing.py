@@ -16,6 +16,9 @@ from rich.text import Text
 from classgrow.cli.tables import Table
 from classgrow.records.words import printable
 
+LEAST = 12
+"""Letters of a name or text that a line shows at least, however narrow the terminal is."""
+
 
 @cache
 def console() -> Console:
@@ -28,16 +31,23 @@ def print_table(table: Table) -> None:
     """A title, the table, its notes."""
     title = Text(printable(table.title), "bold") if table.title else None  # as text: a name in it may look like markup
     shown = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    needed = 1
     for place, name in enumerate(table.columns):
-        words = place == 0 or table.words
-        shown.add_column(Text(printable(name)), justify="left" if words else "right", no_wrap=not table.words)
+        words = place == 0 or table.words or name in table.wrapped  # on a narrow terminal numbers keep their room
+        shown.add_column(
+            Text(printable(name)), justify="left" if words else "right", no_wrap=not words, overflow="fold"
+        )
+        longest = max(len(printable(row[place])) for row in (table.columns, *table.rows, *table.footer))
+        needed += 3 + (min(longest, LEAST) if words else longest)
     for row in table.rows:
         shown.add_row(*(Text(printable(cell)) for cell in row))
     if table.footer:
         shown.add_section()
     for row in table.footer:
         shown.add_row(*(Text(printable(cell)) for cell in row))
-    console().print(shown)
+    if needed > console().width:
+        shown.width = needed  # the terminal breaks the lines, and every cell is there
+    console().print(shown, crop=False)
     for note in table.notes:
         console().print(note, style="dim", markup=False, emoji=False)
 

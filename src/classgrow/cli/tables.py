@@ -20,7 +20,11 @@ SINGLE_ORDER = (
 
 @dataclass(frozen=True)
 class Table:
-    """Column names, rows of text, and rows set apart below them. `words`: texts in every column, not numbers."""
+    """Column names, rows of text, and rows set apart below them.
+
+    words      texts in every column, not numbers
+    wrapped    columns besides the first that hold texts, which take several lines where the terminal is narrow
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -28,6 +32,7 @@ class Table:
     title: str = ""
     notes: tuple[str, ...] = ()
     words: bool = False
+    wrapped: tuple[str, ...] = ()
 
     def markdown(self) -> str:
         """The same for a text file."""
