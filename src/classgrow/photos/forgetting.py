@@ -56,14 +56,15 @@ def holds(folder: Path, traces: Traces) -> bool:
 
 
 def former_names(history: Sequence[Version], name: str) -> tuple[str, ...]:
-    """What a class of the last version was called before, without names that other classes have now."""
-    found: list[str] = []
-    present = name
-    for earlier, version in reversed(tuple(pairwise(history))):
-        if version.action == "rename" and present in version.classes:
-            present = dict(zip(version.classes, earlier.classes, strict=False))[present]
-            found.append(present)
-    return tuple(one for one in found if one not in history[-1].classes)
+    """What a class of the last version was ever called, also by versions that were undone, without names that other
+    classes have now."""
+    renames = [
+        {*version.classes} ^ {*earlier.classes} for earlier, version in pairwise(history) if version.action == "rename"
+    ]
+    found = {name}
+    while joined := {one for pair in renames if found & pair for one in pair} - found:
+        found |= joined
+    return tuple(sorted(found - {*history[-1].classes}))
 
 
 def tells_of(version: Version, name: str) -> bool:
