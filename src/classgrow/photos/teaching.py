@@ -18,6 +18,7 @@ from classgrow.photos.history import Version, now
 from classgrow.photos.intake import Intake, Wanted, take_in
 from classgrow.photos.learning import Effort, Lesson, measured_accuracy
 from classgrow.photos.presets import Wish, kept_by, plan_for, too_few
+from classgrow.photos.repeated import without_repeated
 from classgrow.photos.results import Learned, Preview
 from classgrow.photos.saved import Content, read_current
 from classgrow.progress import Progress
@@ -86,7 +87,7 @@ class Teaching:
         inputs = before.learner.inputs if before else plan.inputs if plan else None
         assert inputs is not None
         wanted = Wanted(kept_side(inputs), inputs.channels, self.strict, self.progress)
-        intake = take_in(photos, labels, wanted)
+        intake = without_repeated(take_in(photos, labels, wanted), before.exemplars if before else ())
         known = tuple(before.classes) if before else ()
         lesson = Lesson(self.folder, intake, plan, before, known, self.effort, self.progress)
         trained_from_chance = not before.learner.started_from if before else not (plan and plan.starts)
