@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from classgrow.photos.model import PhotoModel
 
 MOST_ROWS = 40
+MOST_VERSIONS = 12
+"""Versions whose accuracy `inspect` shows; `history` shows all."""
 ClassName = Annotated[str, typer.Argument(metavar="CLASS", help="The name of a class.")]
 
 
@@ -161,6 +163,9 @@ def facts(model: PhotoModel) -> list[str]:
     if learner.method.objectives:
         lines.append(f"trained on {learner.method.formula}")
     lines.append(f"answers by {learner.method.rule.title}: {learner.method.rule.formula}")
+    if len(model.history) > 1:
+        steps = ", ".join(f"{one.number}: {percent(one.accuracy)}" for one in model.history[-MOST_VERSIONS:])
+        lines.append(f"mean accuracy in % by version: {steps}")
     lines.append(f"keeps {kept}, {total / 1e6:.1f} MB on disk; earlier versions: {model.versions or 'none'}")
     return lines
 

@@ -42,7 +42,7 @@ class Teaching:
         started = time.monotonic()
         refuse_other_content(self.folder)
         with one_writer(self.folder):
-            lesson, notes = self.lesson(photos, labels, with_photos=True)
+            lesson, notes = self.lesson(photos, labels)
             for note in notes:
                 self.progress.say(note)
             before, intake = lesson.before, lesson.intake
@@ -68,21 +68,22 @@ class Teaching:
     def preview(self, photos: PhotosLike, labels: Iterable[Name] | None) -> Preview:
         """The same as far as it can be known without learning."""
         refuse_other_content(self.folder)
-        lesson, notes = self.lesson(photos, labels, with_photos=False)
-        counts = lesson.intake.counts
+        lesson, notes = self.lesson(photos, labels)
+        learner, counts = lesson.learner(), lesson.intake.counts
         return Preview(
             new={name: counts[name] for name in lesson.arriving},
             known={name: count for name, count in counts.items() if name in lesson.known},
             skipped=lesson.intake.skipped,
             notes=tuple(notes),
-            words=described(lesson.learner()),
+            words=described(learner),
+            seconds=lesson.seconds(learner),
         )
 
-    def lesson(self, photos: PhotosLike, labels: Iterable[Name] | None, with_photos: bool) -> tuple[Lesson, list[str]]:
+    def lesson(self, photos: PhotosLike, labels: Iterable[Name] | None) -> tuple[Lesson, list[str]]:
         """Photos and model read, and what a person should know before anything is learned."""
         before = None
         if existing(self.folder) and (self.folder / CONFIG).is_file():
-            before = read_current(self.folder, with_photos=with_photos, progress=self.progress)
+            before = read_current(self.folder, with_photos=True, progress=self.progress)
         plan = None if before else plan_for(self.wish)
         inputs = before.learner.inputs if before else plan.inputs if plan else None
         assert inputs is not None
