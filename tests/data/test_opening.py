@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +60,18 @@ def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_decoded(
     monkeypatch.setattr(opening, "MOST_PIXELS", 1499)
     with pytest.raises(ClassgrowError, match="50 x 30 pixels are too many"):
         as_images([path])
+
+
+def test_a_picture_beyond_pillows_own_bound_is_refused_in_plain_words(tmp_path: Path) -> None:
+    """Nothing but the header of a PNG file of 20,000 x 20,000 pixels."""
+    header = b"IHDR" + struct.pack(">IIBBBBB", 20_000, 20_000, 8, 2, 0, 0, 0)
+    content = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header))
+    content += struct.pack(">I", 9) + b"IDAT"
+    (tmp_path / "large.png").write_bytes(content)
+    with pytest.raises(BrokenImageError, match=r"^more than 178,956,970 pixels are too many$"):
+        decode(content, 8)
+    with pytest.raises(ClassgrowError, match="more than 178,956,970 pixels are too many"):
+        as_images([tmp_path / "large.png"])
 
 
 def test_nobody_opens_an_image_by_another_door() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -10,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image
 
+from classgrow.data.opening import open_image
 from classgrow.photos.checking import thumbnail
 from classgrow.photos.finding import PhotosLike
 from classgrow.photos.sources import Skipped
@@ -256,7 +255,7 @@ def rgb(pixels: np.ndarray) -> np.ndarray:
 def stored(file: Path) -> bytes:
     """A kept photo as a small JPEG; nothing where it cannot be read."""
     try:
-        with Image.open(io.BytesIO(file.read_bytes()), formats=("PNG",)) as image:
+        with open_image(file) as image:
             return thumbnail(np.asarray(image.convert("RGB")))
-    except (OSError, ValueError):
+    except Exception:  # decoders fail in many ways on broken bytes
         return b""
