@@ -149,10 +149,12 @@ def test_check_shows_a_summary_json_and_a_page(place: Path, tmp_path: Path) -> N
 
 def test_evaluate_shows_a_table_json_and_a_page(place: Path, tmp_path: Path) -> None:
     photos = painted(tmp_path / "photos", {"red": 3, "blue": 2, "stranger": 2}, seed=9)
-    shown, _ = typed("evaluate", place / "model", photos, "--output", tmp_path / "page.html")
+    written = ("--output", tmp_path / "page.html", "--picture", tmp_path / "p.png")
+    shown, _ = typed("evaluate", place / "model", photos, *written)
     rows = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if line.startswith("  ") and line.split()}
     assert rows["red"][:3] == ["1", "3", "100.0"] and rows["blue"][:3] == ["2", "2", "100.0"]
     assert rows["all"][:2] == ["5", "100.0"] and "Of 2 photos of 1 class that was never learned, " in shown
-    assert (tmp_path / "page.html").is_file()
+    assert (tmp_path / "page.html").is_file() and f"Picture: {tmp_path / 'p.png'}" in shown
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     content = json.loads(typed("evaluate", place / "model", photos, "--json")[0])
     assert content["accuracy"] == 1.0 and content["strangers"] == {"stranger": 2}
