@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 
 import classgrow
 from classgrow.errors import ClassgrowError
+from classgrow.parts.ridge import ridge_weights
 from classgrow.photos.folder import beside, one_writer
 from classgrow.photos.model import PhotoModel, Prediction
 from classgrow.photos.saved import sha256
@@ -97,6 +98,43 @@ def test_in_two_calls_or_at_once_is_the_same(taught: Path, tmp_path: Path, new_m
     others = stepwise.learner.scores(stepwise.read(taught / "test").pixels)
     order = [stepwise.classes.index(name) for name in at_once.classes]
     assert np.abs(scores - others[:, order]).max() <= 1e-5 * np.abs(scores).max()
+
+
+def test_balanced_is_a_ridge_whose_strength_the_first_call_decides(tmp_path: Path, paint, new_model: NewModel) -> None:  # type: ignore[no-untyped-def]
+    """After the second call it is the ridge of all photos at once under that strength; saved and loaded with it."""
+    model = new_model(tmp_path / "model", preset="balanced")
+    model.learn(paint(tmp_path / "one", {"red": 8, "green": 8}))
+    first = float(model.learner.state.fitted["ridge"]["strength"])
+    model.learn(paint(tmp_path / "two", {"blue": 8, "red": 4}, seed=1))
+    again = load(tmp_path / "model")
+    assert again.learner.method.rule.name == "ridge" and again.settings.preset == "balanced"
+    fitted = again.learner.state.fitted["ridge"]
+    assert float(fitted["strength"]) == first and len(fitted["rows"]) == 28
+    order = torch.randperm(28)
+    at_once = ridge_weights(fitted["rows"][order], fitted["owner"][order], 3, fitted["projection"], first)
+    assert torch.allclose(at_once, fitted["weight"], atol=1e-9)
+    assert names(again, tmp_path / "one") == ["green"] * 8 + ["red"] * 8
+    again.forget("red")
+    assert len(load(tmp_path / "model").learner.state.fitted["ridge"]["rows"]) == 16
+
+
+def test_a_loaded_model_is_as_sure_as_before(taught: Path, tmp_path: Path, new_model: NewModel) -> None:
+    """Temperature, threshold and distances are those of the model that learned, to the last digit."""
+    learned = new_model(tmp_path / "model")
+    learned.learn(taught / "one")
+    learned.learn(taught / "two")
+    loaded = load(tmp_path / "model")
+    asked = [one.learner.estimating for one in (learned, loaded)]
+    rule = learned.learner.method.rule
+    assert asked[0].temperature(rule) == asked[1].temperature(rule) != 1
+    thresholds = [one.unknown() for one in asked]
+    assert thresholds[0] is not None and thresholds[1] is not None
+    assert 0 < float(thresholds[0]["threshold"]) == float(thresholds[1]["threshold"]) < float("inf")
+    first, second = (model.predict(taught / "test") for model in (learned, loaded))
+    assert isinstance(first, list) and isinstance(second, list)
+    assert [(one.ranking, one.distance, one.unknown) for one in first] == [
+        (one.ranking, one.distance, one.unknown) for one in second
+    ]
 
 
 def test_elsewhere_it_predicts_the_same(copy: Path, tmp_path: Path) -> None:

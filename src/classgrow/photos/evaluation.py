@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from classgrow.data.opening import open_image
-from classgrow.photos.checking import thumbnail
 from classgrow.photos.answering import predictions as predictions_of
+from classgrow.photos.checking import thumbnail
 from classgrow.photos.finding import PhotosLike
 from classgrow.photos.folder import earlier_versions
 from classgrow.photos.saved import read_version
