@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 
@@ -28,6 +29,14 @@ def test_demo_and_demo_again(classgrow, tmp_path: Path) -> None:  # type: ignore
     assert picture.startswith(b"\x89PNG") and (width, height) == (1216, 672)
     assert (output / "curves.svg").read_text().startswith("<?xml")
 
+    model, photos = output / "model", output / "photos"
+    assert f"Model: {model}. Ask it: classgrow predict {model} {photos}" in first.stdout
+    asked = classgrow("predict", model, photos, "--json")
+    assert asked.returncode == 0, asked.stderr
+    answers = [json.loads(line) for line in asked.stdout.splitlines()]
+    assert len(answers) == 30 and {one["ranking"][0]["class"] for one in answers} <= set("0123456789")
+    written = {path: path.stat().st_mtime_ns for path in model.rglob("*")}
+
     again = classgrow("demo", "--epochs", "1", "--threads", "1", "--output", output)
     assert again.returncode == 0, again.stderr
     assert "2 of 2 runs were finished before" in again.stdout
@@ -36,3 +45,4 @@ def test_demo_and_demo_again(classgrow, tmp_path: Path) -> None:  # type: ignore
         line for line in first.stdout.splitlines() if line.startswith("  fgp ")
     ]
     assert (output / "curves.png").read_bytes() == picture
+    assert {path: path.stat().st_mtime_ns for path in model.rglob("*")} == written

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from classgrow.cli.options import Device, Precision, read_precision
 
+if TYPE_CHECKING:
+    from classgrow.learner import Learner
+    from classgrow.records.record import Record
+
 OUTPUT = Path("demo")
+KEPT = "fgp"
+"""The method whose learner stays as a model to play with."""
+PICTURES = 30
+"""Digits that are left beside it."""
 
 
 def demo(
@@ -54,6 +64,7 @@ def carry_out(
             progress=live,
             ready=live.ready,
             after_phase=live.after_phase,
+            after_run=partial(keep_model, output),
         )
     reused = sum(outcome.already_finished for outcome in outcomes)
     if reused:
@@ -62,3 +73,23 @@ def carry_out(
     print_table(comparison_table(groups))
     pictures = write_curves(groups, output / "curves", "Ten digits, two at a time: accuracy on all classes seen so far")
     typer.echo(f"Picture: {' and '.join(str(picture) for picture in pictures)}")
+    model, photos = output / "model", output / "photos"
+    typer.echo(f"Model: {model}. Ask it: {shlex.join(['classgrow', 'predict', str(model), str(photos)])}")
+
+
+def keep_model(output: Path, learner: Learner, record: Record) -> None:
+    """The first learner of the protected method as a model, with a few digits that it has not learned from."""
+    import torch
+    from PIL import Image
+
+    from classgrow.data.digits import load_digits
+    from classgrow.photos.importing import import_run
+
+    if learner.method.name != KEPT or (output / "model").exists():
+        return
+    test = load_digits().test
+    for place, label in enumerate(test.labels[:PICTURES].tolist()):
+        picture = output / "photos" / test.classes[label].name / f"{place}.png"
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(test.read(torch.tensor([place]))[0, :, :, 0].numpy()).save(picture)
+    import_run(output / "model", learner, record)
