@@ -15,7 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from classgrow.cli import app
+from classgrow.cli.models import accuracy_table
 from classgrow.errors import ClassgrowError
+from classgrow.photos.history import Version
 from tests.cli.conftest import Command
 from tests.photos.painted import painted, small_model
 
@@ -158,3 +160,11 @@ def test_evaluate_shows_a_table_json_and_a_page(place: Path, tmp_path: Path) -> 
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     content = json.loads(typed("evaluate", place / "model", photos, "--json")[0])
     assert content["accuracy"] == 1.0 and content["strangers"] == {"stranger": 2}
+
+
+def test_a_model_that_was_not_made_of_photos_counts_none() -> None:
+    """That of a run: no photo was counted, which is not the same as none at all."""
+    tested = Version(1, "", "import", "", ("a", "b"), {}, ("a", "b"), after={"a": 0.5}, measured="tested")
+    table = accuracy_table(tested)
+    assert table.rows == (("a", "–", "new", "50.0"), ("b", "–", "new", "–"))
+    assert table.footer == (("mean of all", "–", "", "50.0"),)

@@ -98,6 +98,11 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}"
 
 
+def counted(version: Version, name: str) -> str:
+    """How many photos of a class were learned from; a dash for a run's model, which was not made of photos."""
+    return str(version.photos.get(name, "–"))
+
+
 def accuracy_table(version: Version) -> Table:
     """Every class with its photos and its accuracy before and after; of very many, the least accurate."""
     from classgrow.cli.tables import Table
@@ -111,14 +116,14 @@ def accuracy_table(version: Version) -> Table:
     rows = [
         (
             name,
-            str(version.photos.get(name, 0)),
+            counted(version, name),
             "new" if name in version.new else percent(version.before.get(name)),
             percent(version.after.get(name)),
         )
         for name in names
     ]
     old = {name: value for name, value in version.after.items() if name in version.before}
-    footer = [("mean of all", str(sum(version.photos.values())), "", percent(version.accuracy))]
+    footer = [("mean of all", str(sum(version.photos.values()) or "–"), "", percent(version.accuracy))]
     if version.before and len(old) < len(version.after):
         footer.insert(0, ("mean of the old classes", "", percent(mean(version.before)), percent(mean(old))))
     return Table(
@@ -140,7 +145,7 @@ def class_table(model: PhotoModel) -> Table:
         (
             name,
             str(since.get(name, "–")),
-            str(latest.photos.get(name, 0)),
+            counted(latest, name),
             str(kept[place]),
             percent(latest.after.get(name)),
         )
