@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -168,3 +171,17 @@ def test_a_model_that_was_not_made_of_photos_counts_none() -> None:
     table = accuracy_table(tested)
     assert table.rows == (("a", "–", "new", "50.0"), ("b", "–", "new", "–"))
     assert table.footer == (("mean of all", "–", "", "50.0"),)
+
+
+def test_what_cannot_be_encoded_stops_no_answer(place: Path, tmp_path: Path) -> None:
+    """As in a pipe on Windows, which may have 256 letters: others become question marks."""
+    photo = painted(tmp_path, {"red": 1}, seed=5) / "red" / "5-0.png"
+    photo.rename(tmp_path / "💜.png")
+    done = subprocess.run(
+        [sys.executable, "-m", "classgrow", "predict", place / "model", tmp_path / "💜.png"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONIOENCODING": "latin-1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{tmp_path / '?.png'}: red, ")

@@ -335,6 +335,17 @@ def test_what_is_no_model(tmp_path: Path, paint, new_model: NewModel) -> None:  
     assert (tmp_path / "other" / "letter.txt").read_text() == "mine"
 
 
+def test_a_model_among_its_photos_is_refused(tmp_path: Path, paint, new_model: NewModel) -> None:  # type: ignore[no-untyped-def]
+    photos = paint(tmp_path / "photos", {"red": 2, "green": 2})
+    for place in (photos / "model", photos / "red" / "model", photos):
+        for call in (new_model(place).learn, new_model(place).preview):
+            with pytest.raises(ClassgrowError, match=r"would lie among the photos in .*: choose a folder elsewhere"):
+                call(photos)
+    assert sorted(path.name for path in photos.iterdir()) == ["green", "red"]
+    beside_them = new_model(tmp_path / "photos model")
+    assert beside_them.learn(photos).new == {"green": 2, "red": 2}
+
+
 def test_a_kept_photo_that_was_changed_is_found_before_learning(copy: Path, paint) -> None:  # type: ignore[no-untyped-def]
     file = next((copy / "model" / "exemplars").glob("*.png"))
     Image.new("RGB", (32, 32)).save(file)

@@ -13,7 +13,7 @@ from classgrow.learner import Learner
 from classgrow.photos.changing import put_version
 from classgrow.photos.exemplars import photo_digest
 from classgrow.photos.finding import PhotosLike
-from classgrow.photos.folder import CONFIG, existing, one_writer, refuse_other_content
+from classgrow.photos.folder import CONFIG, existing, one_writer, refuse_inside, refuse_other_content
 from classgrow.photos.history import Version, now
 from classgrow.photos.intake import Intake, Wanted, take_in
 from classgrow.photos.learning import Effort, Lesson, measured_accuracy
@@ -40,6 +40,7 @@ class Teaching:
     def learn(self, photos: PhotosLike, labels: Iterable[Name] | None) -> tuple[Content, Learned]:
         """The model's next version, put in place, and what there is to say of it."""
         started = time.monotonic()
+        refuse_inside(self.folder, photos)
         refuse_other_content(self.folder)
         with one_writer(self.folder):
             lesson, notes = self.lesson(photos, labels)
@@ -67,6 +68,7 @@ class Teaching:
 
     def preview(self, photos: PhotosLike, labels: Iterable[Name] | None) -> Preview:
         """The same as far as it can be known without learning."""
+        refuse_inside(self.folder, photos)
         refuse_other_content(self.folder)
         lesson, notes = self.lesson(photos, labels)
         learner, counts = lesson.learner(), lesson.intake.counts
