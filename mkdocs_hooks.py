@@ -1,4 +1,4 @@
-"""What `make docs` adds to docs/: pages that live elsewhere, the tutorial, the API reference, files that pages link to.
+"""What `make docs` adds to docs/: pages that live elsewhere, notebooks, the API reference, files that pages link to.
 
 Pages link to one another as they do in the repository; a link that leaves docs/ is turned to where its file lies in the
 site.
@@ -26,7 +26,7 @@ from classgrow.cli import app
 log = get_plugin_logger("hooks")
 ROOT = Path(__file__).parent
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-TUTORIAL = "examples/tutorial.ipynb"
+NOTEBOOKS = {"examples/tutorial.ipynb": "tutorial.md", "examples/photos.ipynb": "photos_notebook.md"}
 ELSEWHERE = "files"
 """Where the site keeps files from outside docs/ that its pages link to."""
 FETCHED = re.compile(r"""<(?:script|link|img|iframe|source|video)\b[^>]*?(?:src|href)=["']?((?:https?:)?//[^"'\s>]+)""")
@@ -54,7 +54,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for site, text in texts.items():
         add_files(files, config, linked_files(sources[site], text))
         files.append(File.generated(config, site, content=relinked(text, sources[site], site)))
-    written = {"tutorial.md": tutorial(), "methods/index.md": methods_index(), **reference_pages()}
+    notebooks = {site: notebook(source, site) for source, site in NOTEBOOKS.items()}
+    written = {**notebooks, "methods/index.md": methods_index(), **reference_pages()}
     for site, text in written.items():
         files.append(File.generated(config, site, content=text))
     return files
@@ -85,8 +86,8 @@ def in_repository(source: str, target: str) -> str | None:
 
 def in_site(path: str) -> str:
     """Where the site keeps a file of the repository."""
-    if path == TUTORIAL:
-        return "tutorial.md"
+    if path in NOTEBOOKS:
+        return NOTEBOOKS[path]
     if path.startswith("docs/"):
         inside = path.removeprefix("docs/")
         return f"{inside}/index.md" if (ROOT / path).is_dir() else inside
@@ -133,16 +134,16 @@ def add_files(files: Files, config: MkDocsConfig, paths: Iterator[str]) -> None:
 # --- pages that are written here -------------------------------------------------------------------------------------
 
 
-def tutorial() -> str:
-    """The notebook as a page: its text, its code and what the code printed or drew."""
-    cells = json.loads((ROOT / TUTORIAL).read_text(encoding="utf-8"))["cells"]
-    return "\n\n".join(block for cell in cells for block in blocks(cell)) + "\n"
+def notebook(source: str, site: str) -> str:
+    """A notebook as a page: its text, its code and what the code printed or drew."""
+    cells = json.loads((ROOT / source).read_text(encoding="utf-8"))["cells"]
+    return "\n\n".join(block for cell in cells for block in blocks(cell, source, site)) + "\n"
 
 
-def blocks(cell: dict[str, Any]) -> Iterator[str]:
+def blocks(cell: dict[str, Any], path: str, site: str) -> Iterator[str]:
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
-        yield relinked(source, TUTORIAL, "tutorial.md")
+        yield relinked(source, path, site)
         return
     yield f"```python\n{source}\n```"
     for output in cell["outputs"]:

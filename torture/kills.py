@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import shutil
@@ -25,7 +26,8 @@ from torture.power import more_images
 from torture.small import METHODS, go, learner, small_digits
 from torture.tally import Limits, Tally
 
-MOST_STARTS = 50
+MOST_STARTS, HANGS_SECONDS = 30, 600.0
+"""Starts of a run before it is left alone, and how long it may then take."""
 COMMAND = (sys.executable, "-c", "from classgrow.cli import main; main()")
 
 
@@ -79,7 +81,7 @@ def crashes(limits: Limits) -> Tally:
             method = limits.draw.choice(METHODS)
             if method not in whole:
                 whole[method] = without_times(go(method, limits.folder / method).record)
-            with tally.trying(f"crash in a run of {method}"):
+            with tally.trying(f"crash in a run of {method}", seconds=HANGS_SECONDS):
                 assert _run_with_crashes(method, place, limits.draw) == whole[method], "another result"
     return tally
 
@@ -131,11 +133,11 @@ def kills(limits: Limits) -> Tally:
         key = method, processes
         if key not in whole:
             folder = limits.folder / f"{method}-{processes}"
-            _start(method, processes, folder).wait()
+            _start(method, processes, folder).wait(HANGS_SECONDS)
             whole[key] = _record(folder)
         place = limits.folder / "now"
         shutil.rmtree(place, ignore_errors=True)
-        with tally.trying(what):
+        with tally.trying(what, seconds=math.inf):  # many starts; each has a limit of its own
             _killed(method, processes, place, limits, tally, what)
             assert _record(place) == whole[key], f"{method}: another result"
     return tally
@@ -149,12 +151,12 @@ def _start(method: str, processes: int, output: Path) -> subprocess.Popen[bytes]
 
 
 def _killed(method: str, processes: int, place: Path, limits: Limits, tally: Tally, what: str) -> None:
-    for _ in range(MOST_STARTS):
+    for start in range(MOST_STARTS):
         process = _start(method, processes, place)
         begun = time.monotonic()
         while not any(place.glob("*/lock")) and process.poll() is None and time.monotonic() - begun < 60:
             time.sleep(0.05)
-        patience = limits.draw.uniform(0.0, 6.0)
+        patience = limits.draw.uniform(0.0, 6.0 + 2.0 * start)  # so that a slow machine comes to the end, too
         try:
             process.wait(patience)
             return
@@ -163,7 +165,7 @@ def _killed(method: str, processes: int, place: Path, limits: Limits, tally: Tal
             process.wait()
             tally.add(what + ", killed")
         time.sleep(0.5 if processes > 1 else 0)  # the others notice that their parent is gone
-    _start(method, processes, place).wait()
+    _start(method, processes, place).wait(HANGS_SECONDS)
 
 
 def _record(folder: Path) -> Any:

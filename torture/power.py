@@ -216,7 +216,7 @@ def _of_a_run(limits: Limits, tally: Tally) -> None:
         with patch.object(running, "write_record", told):
             record = without_times(go("fgp", root).record)
     folder = record["identity"]
-    for number, way, place in images(log, limits):
+    for number, way, place in images(log, replace(limits)):  # its time begins now
         promised = [operation for operation in log[:number] if operation[0] == "promise"]
         with tally.trying(f"power cut in a run, {way}"):
             check_run(place / folder, promised, limits, record)
@@ -264,7 +264,7 @@ def _of_a_save(limits: Limits, tally: Tally, at_once: bool) -> None:
         one.learn(*more_images())
         one.save(root / "model")
         log.append(("promise", "saved", 3))
-    for number, way, place in images(log, limits):
+    for number, way, place in images(log, replace(limits)):  # its time begins now
         promised = max((operation[2] for operation in log[:number] if operation[0] == "promise"), default=0)
         with tally.trying(f"power cut in a save, {way}"), patch.object(exchange, "is_abandoned", lambda path: True):
             try:

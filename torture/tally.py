@@ -31,8 +31,8 @@ class Tally:
         self.problems.append(f"{what}: {text}")
 
     @contextmanager
-    def trying(self, what: str, *allowed: type[BaseException]) -> Iterator[None]:
-        """One try: it may end well or in one sentence; anything else, or too long, is a problem."""
+    def trying(self, what: str, *allowed: type[BaseException], seconds: float = SLOW_SECONDS) -> Iterator[None]:
+        """One try: it may end well or in one sentence; anything else, or longer than `seconds`, is a problem."""
         started = time.monotonic()
         self.add(what)
         try:
@@ -42,8 +42,8 @@ class Tally:
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
             self.problem(what, f"{type(error).__name__}: {str(error)[:200]} ({Path(last.filename).name}:{last.lineno})")
-        if time.monotonic() - started > SLOW_SECONDS:
-            self.problem(what, f"took more than {SLOW_SECONDS:.0f} s")
+        if time.monotonic() - started > seconds:
+            self.problem(what, f"took more than {seconds:.0f} s")
 
 
 @dataclass

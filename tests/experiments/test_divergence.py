@@ -15,7 +15,7 @@ from classgrow.engine.loop import Training
 from classgrow.engine.runtime import Execution
 from classgrow.errors import ClassgrowError, DivergedError
 from classgrow.experiments import run as running
-from classgrow.experiments.divergence import MOST_RETRIES, after_divergence, check_on_divergence
+from classgrow.experiments.divergence import MOST_RETRIES, after_divergence, check_wishes
 from classgrow.experiments.run import CHECKPOINT_FILE, run_spec
 from classgrow.progress import Progress
 from classgrow.records.record import RECORD_FILE, Retry, read_record, without_times
@@ -94,6 +94,6 @@ def test_it_does_not_retry_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_what_cannot_be_asked_for() -> None:
     with pytest.raises(ClassgrowError, match="choose stop or retry"):
-        check_on_divergence("pray", None)
+        check_wishes(False, False, "pray", None)
     with pytest.raises(ClassgrowError, match="needs a run in one process"):
-        check_on_divergence("retry", Execution(threads=1, processes=2))
+        check_wishes(False, False, "retry", Execution(threads=1, processes=2))

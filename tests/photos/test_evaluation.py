@@ -77,6 +77,14 @@ def test_versions_are_those_that_knew_a_class_first() -> None:
     assert first_versions([]) == {}
 
 
+def test_a_class_of_another_name_was_learned_when_it_was() -> None:
+    learned = Version(1, "", "learn", "", ("a", "b"), {})
+    renamed = Version(2, "", "rename", "", ("a", "c"), {})
+    assert first_versions([learned, renamed]) == {"a": 1, "c": 1}
+    forgotten = Version(3, "", "forget", "", ("a",), {})
+    assert first_versions([learned, renamed.without("c"), forgotten]) == {"a": 1}
+
+
 def test_a_model_measured(tmp_path: Path) -> None:
     model = small_model(tmp_path)
     folder = painted(tmp_path / "new", {"red": 3, "green": 3, "blue": 3, "stranger": 2}, seed=7)

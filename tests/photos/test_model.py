@@ -393,3 +393,23 @@ def test_names_with_markup_stay_names(tmp_path: Path, paint, new_model: NewModel
     text = (tmp_path / "model" / "README.md").read_text("utf-8")
     assert "<i>" not in text and "a&#124;b &lt;i&gt;&#42;x&#42; &#96;y&#96; &#91;z&#93;(w)" in text
     assert load(tmp_path / "model").classes == [name, "💜 two"]
+
+
+def test_a_class_of_another_name_can_be_forgotten(
+    paint: Callable[..., Path], new_model: Callable[..., PhotoModel], tmp_path: Path
+) -> None:
+    """With its former name, and the versions that knew it by that."""
+    model = new_model(tmp_path / "model")
+    model.learn(paint(tmp_path / "first", {"red": 5, "green": 5}))
+    model.learn(paint(tmp_path / "second", {"blue": 5}))
+    model.rename("green", "lime")
+    done = model.forget("lime")
+    assert model.classes == ["red", "blue"] and done.removed_versions == (1, 2, 3)
+    assert [version.classes for version in model.history] == [
+        ("red",),
+        ("red", "blue"),
+        ("red", "blue"),
+        ("red", "blue"),
+    ]
+    texts = [path.read_bytes() for path in (tmp_path / "model").rglob("*") if path.is_file()]
+    assert not any(name in text for text in texts for name in (b"green", b"lime"))

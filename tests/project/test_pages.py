@@ -45,7 +45,7 @@ def test_the_guide_for_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         pytest.skip("needs recorded runs, which a source distribution leaves out")
     shutil.copytree(ROOT / "results" / "digits", tmp_path / "runs")
     names: dict[str, Any] = {}
-    assert run("python.md", names) == 10
+    assert run("python.md", names) == 11
     assert {"identity", "accuracy", "rule"} <= set(names["table"].columns)
     assert names["result"].accuracy > 0.5 and set(names["again"].classes) == {1, 2, 3, 4, 5}
     assert sorted(names["other"].classes_) == [0, 1, 2] and names["other"].method.rule.name == "discriminant"
@@ -83,6 +83,7 @@ def test_the_navigation_names_every_page_of_the_guide() -> None:
     assert named - pages == {
         "index.md",
         "tutorial.md",
+        "photos_notebook.md",
         "methods/index.md",
         "reference/index.md",
         "contributing.md",

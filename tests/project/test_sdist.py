@@ -30,6 +30,7 @@ NEEDED = (
     "docs/images/demo.svg",
     "docs/methods/fgp.md",
     "examples/own_photos.py",
+    "examples/photos.ipynb",
     "examples/tutorial.ipynb",
     "mkdocs.yml",
     "mkdocs_hooks.py",

@@ -12,6 +12,7 @@ import pytest
 
 from classgrow.cli.tables import mean_of
 from classgrow.records.folder import find_record_files, find_records
+from classgrow.records.official import official_records
 from classgrow.records.record import RECORD_FILE, Record, read_record
 from classgrow.records.repeat import repeat_command
 from classgrow.records.summary import RunSummary, summary
@@ -217,3 +218,20 @@ def test_the_authors_settings_gave_what_the_fidelity_page_says() -> None:
             percent(summary(record, rule).curve[phase]) for rule in ("nearest", "head", "raw_nearest")
         )
         assert f"| {10 * (phase + 1)} | {theirs[0]} | {nearest} | {theirs[1]} | {head} | {raw} |" in text
+
+
+def test_the_whole_curve_on_the_pages_is_that_of_its_record_and_of_the_authors() -> None:
+    ours = read_record(RESULTS / "fast" / "4314f37a82ec" / RECORD_FILE)
+    (theirs,) = (
+        one
+        for one in official_records()
+        if one.resolved.dataset == "cifar100" and one.resolved.sizes == (10,) * 10
+        if one.resolved.memory == 2000 and one.resolved.order == ours.resolved.order
+    )
+    for page, rules in (("docs/performance.md", ("nearest", "head")), ("README.md", ("nearest",))):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for rule in rules:
+            words = {"nearest": "nearest mean", "head": "head"}[rule]
+            for whose, record in (("fast", ours), ("authors", theirs)):
+                numbers = " | ".join(percent(accuracy) for accuracy in summary(record, rule).curve)
+                assert f"| {words}, {whose} | {numbers} |" in text

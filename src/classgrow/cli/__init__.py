@@ -25,13 +25,14 @@ from classgrow.cli.paper import paper
 from classgrow.cli.predict import predict
 from classgrow.cli.report import report
 from classgrow.cli.run import run
+from classgrow.cli.serve import serve
 from classgrow.cli.show import show
 from classgrow.cli.toy import toy
 from classgrow.engine.place import here
 from classgrow.errors import ClassgrowError, ReportedElsewhereError
 from classgrow.experiments.launch import end_at_once
 
-MODELS = (learn, predict, evaluate, inspect, check, forget, rename, history, rollback, export, doctor)
+MODELS = (learn, predict, evaluate, inspect, check, forget, rename, history, rollback, export, serve, doctor)
 EXPERIMENTS = (run, show, methods, demo, paper, report, data)
 app = typer.Typer(
     name="classgrow",

@@ -1,9 +1,8 @@
-"""`classgrow demo`: methods side by side on the digits, with a table and a picture."""
+"""`classgrow demo`: methods side by side on the digits, with a table, a picture, and a model to try."""
 
 from __future__ import annotations
 
 import shlex
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,14 +11,9 @@ import typer
 from classgrow.cli.options import Device, Precision, read_precision
 
 if TYPE_CHECKING:
-    from classgrow.learner import Learner
-    from classgrow.records.record import Record
+    from classgrow.experiments.demo_model import ToTry
 
 OUTPUT = Path("demo")
-KEPT = "fgp"
-"""The method whose learner stays as a model to play with."""
-PICTURES = 30
-"""Digits that are left beside it."""
 
 
 def demo(
@@ -44,27 +38,28 @@ def demo(
 def carry_out(
     every: bool, output: Path, seeds: int, device: str, threads: int, precision: str, epochs: int | None
 ) -> None:
-    """Run what is not finished yet, then the table and the picture of everything."""
+    """Run what is not finished yet, then the table and the picture of everything, and a model to go on with."""
     from classgrow.cli.live import LiveRun
     from classgrow.cli.printing import console, print_table
     from classgrow.cli.tables import comparison_table
     from classgrow.engine.runtime import decide
-    from classgrow.experiments.demo import PAIR, by_method, run_demo
+    from classgrow.experiments.demo import PAIR, by_method, demo_specs, run_demo
+    from classgrow.experiments.demo_model import leave_to_try
     from classgrow.methods import METHODS, build_method
     from classgrow.report.curves import write_curves
 
+    execution, wish = decide(device, threads), read_precision(precision)
     with LiveRun(console()) as live:
         outcomes = run_demo(
             output,
             tuple(name for name in METHODS if build_method(name).objectives) if every else PAIR,
             seeds,
             epochs=epochs,
-            execution=decide(device, threads),
-            precision=read_precision(precision),
+            execution=execution,
+            precision=wish,
             progress=live,
             ready=live.ready,
             after_phase=live.after_phase,
-            after_run=partial(keep_model, output),
         )
     reused = sum(outcome.already_finished for outcome in outcomes)
     if reused:
@@ -73,23 +68,18 @@ def carry_out(
     print_table(comparison_table(groups))
     pictures = write_curves(groups, output / "curves", "Ten digits, two at a time: accuracy on all classes seen so far")
     typer.echo(f"Picture: {' and '.join(str(picture) for picture in pictures)}")
-    model, photos = output / "model", output / "photos"
-    typer.echo(f"Model: {model}. Ask it: {shlex.join(['classgrow', 'predict', str(model), str(photos)])}")
+    (spec,) = demo_specs(PAIR[:1], 1, epochs)
+    run = next(one.record.identity for one in outcomes if one.record.method.name == spec.method)
+    with LiveRun(console()) as live:
+        left = leave_to_try(output, spec, run, execution, wish, live)
+    show_what_is_next(left, spec.method)
 
 
-def keep_model(output: Path, learner: Learner, record: Record) -> None:
-    """The first learner of the protected method as a model, with a few digits that it has not learned from."""
-    import torch
-    from PIL import Image
+def show_what_is_next(left: ToTry, method: str) -> None:
+    """Commands that go on from here, as they are to be typed."""
+    from classgrow.cli.printing import program
 
-    from classgrow.data.digits import load_digits
-    from classgrow.photos.importing import import_run
-
-    if learner.method.name != KEPT or (output / "model").exists():
-        return
-    test = load_digits().test
-    for place, label in enumerate(test.labels[:PICTURES].tolist()):
-        picture = output / "photos" / test.classes[label].name / f"{place}.png"
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(test.read(torch.tensor([place]))[0, :, :, 0].numpy()).save(picture)
-    import_run(output / "model", learner, record)
+    model, photos, seven = (shlex.quote(str(path)) for path in (left.model, left.photos, left.photos / "7"))
+    typer.echo(f"Model: {left.model}, by {method}; {left.photos} has digits that it has not seen. Go on with:")
+    for words in (f"predict {model} {seven}", f"inspect {model}", f"evaluate {model} {photos}"):
+        typer.echo(f"  {program()} {words}")

@@ -136,15 +136,16 @@ def class_table(model: PhotoModel) -> Table:
     from collections import Counter
 
     from classgrow.cli.tables import Table
+    from classgrow.photos.evaluation import first_versions
 
     latest = model.history[-1]
-    since = {name: version.number for version in reversed(model.history) for name in version.new}
+    since = first_versions(model.history)
     memory = model.learner.state.memory
     kept = Counter(memory.labels.tolist())
     rows = [
         (
             name,
-            str(since.get(name, "–")),
+            str(since[name]),
             counted(latest, name),
             str(kept[place]),
             percent(latest.after.get(name)),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from functools import cache
+from pathlib import Path
 
 from rich import box
 from rich.console import Console
@@ -36,3 +40,13 @@ def print_table(table: Table) -> None:
     console().print(shown)
     for note in table.notes:
         console().print(note, style="dim", markup=False, emoji=False)
+
+
+def program() -> str:
+    """What to type to call this program again: its name where the shell finds it, else as it was called."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m classgrow"
+    found = shutil.which("classgrow")
+    elsewhere = found is None or Path(found).resolve().with_suffix("") != called.resolve().with_suffix("")
+    return shlex.quote(sys.argv[0]) if called.stem == "classgrow" and elsewhere else "classgrow"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from classgrow.engine.runtime import Execution, PrecisionWish
 from classgrow.experiments.run import Outcome, Run, run_spec
-from classgrow.learner import Learner
 from classgrow.progress import Progress
 from classgrow.records.record import Record
 from classgrow.specs.spec import Spec
@@ -35,7 +34,6 @@ def run_demo(
     progress: Progress | None = None,
     ready: Callable[[Run, Record], None] = lambda run, record: None,
     after_phase: Callable[[Record], None] = lambda record: None,
-    after_run: Callable[[Learner, Record], None] | None = None,
 ) -> list[Outcome]:
     """Run them one after another below `output`; finished ones are reused and stopped ones go on."""
     return [
@@ -48,7 +46,6 @@ def run_demo(
             progress=progress,
             ready=ready,
             after_phase=after_phase,
-            after_run=after_run,
         )
         for spec in demo_specs(methods, seeds, epochs)
     ]

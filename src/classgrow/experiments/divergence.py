@@ -18,8 +18,10 @@ MOST_RETRIES = 5
 """A thirty-second of the rate: what does not learn then has another fault."""
 
 
-def check_on_divergence(wish: str, execution: Execution | None) -> None:
-    """Refuses what cannot be: several processes would have to go back together."""
+def check_wishes(resume: bool, again: bool, wish: str, execution: Execution | None) -> None:
+    """Refuses wishes that contradict each other; several processes would have to go back together."""
+    if resume and again:
+        raise ClassgrowError("`resume` goes on with a run and `again` starts it afresh: give one of them.")
     if wish not in get_args(OnDivergence):
         raise ClassgrowError(f"`on_divergence` = {wish!r} does not fit: choose stop or retry.")
     if wish == "retry" and execution is not None and execution.processes > 1:

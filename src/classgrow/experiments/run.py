@@ -13,13 +13,12 @@ from classgrow.checkpoint import CheckpointFile
 from classgrow.data.catalogue import load
 from classgrow.data.labelled import Dataset
 from classgrow.data.scenario import Scenario
-from classgrow.disk import remove_unfinished
 from classgrow.engine.compiled import Compile
 from classgrow.engine.group import Group, join, reporting_lost_processes
 from classgrow.engine.resident import resident
 from classgrow.engine.runtime import Execution, PrecisionWish, decide
 from classgrow.errors import ClassgrowError
-from classgrow.experiments.divergence import OnDivergence, check_on_divergence, retrying
+from classgrow.experiments.divergence import OnDivergence, check_wishes, retrying
 from classgrow.experiments.evaluation import evaluate
 from classgrow.experiments.execution import chosen_execution, step_of
 from classgrow.experiments.first_phase import (
@@ -112,9 +111,7 @@ def run_spec(
     each time a phase was added; `after_run` of the learner at the end, also where the run was finished before.
     Of several processes only the first holds the folder, writes and reports.
     """
-    if resume and again:
-        raise ClassgrowError("`resume` goes on with a run and `again` starts it afresh: give one of them.")
-    check_on_divergence(on_divergence, execution)
+    check_wishes(resume, again, on_divergence, execution)
     execution = execution or decide()
     group = join(execution.processes, execution.device)
     reporter = (progress or Silent()) if group.is_first else Silent()
@@ -125,28 +122,23 @@ def run_spec(
         def begin() -> Record:
             claim_folder(run.folder)
             held.enter_context(only_one(run.folder))
-            remove_unfinished(run.folder)
-            if again:
-                clear_folder(run.folder, reporter)
+            clear_folder(run.folder, reporter, again)
             return open_record(run, resume, execution, (compile, precision), reporter)
 
         record = group.decided(begin)
-        if len(record.phases) >= run.phases:
-            if after_run is not None and group.is_first:
-                after_run(finished_learner(run, record, reporter), record)
-            group.finish()
-            return Outcome(record, run.folder, already_finished=True)
-        if group.is_first:
-            ready(run, record)
-        first = held.enter_context(first_phase_of(run, record, reporter)) if share_first_phase else None
-        learner, record = retrying(
-            lambda now: carry_out(run, now, group, reporter, after_phase, first, again),
-            *(run.folder / RECORD_FILE, record, on_divergence, group, reporter),
-        )
+        finished, learner = len(record.phases) >= run.phases, None
+        if not finished:
+            if group.is_first:
+                ready(run, record)
+            first = held.enter_context(first_phase_of(run, record, reporter)) if share_first_phase else None
+            learner, record = retrying(
+                lambda now: carry_out(run, now, group, reporter, after_phase, first, again),
+                *(run.folder / RECORD_FILE, record, on_divergence, group, reporter),
+            )
         if after_run is not None and group.is_first:
-            after_run(learner, record)
+            after_run(learner or finished_learner(run, record, reporter), record)
         group.finish()
-        return Outcome(record, run.folder)
+        return Outcome(record, run.folder, already_finished=finished)
 
 
 def open_record(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from classgrow.checkpoint import earlier_than
+from classgrow.disk import remove_unfinished
 from classgrow.errors import ClassgrowError
 from classgrow.experiments.lock import LOCK_FILE
 from classgrow.progress import Progress
@@ -25,8 +26,12 @@ def claim_folder(folder: Path) -> None:
         raise ClassgrowError(f"{folder} holds something else ({others[0]}): choose another `output`.")
 
 
-def clear_folder(folder: Path, progress: Progress) -> None:
-    """Remove what an earlier start of the run left, readable or not; the folder's lock is held."""
+def clear_folder(folder: Path, progress: Progress, again: bool) -> None:
+    """Remove what dead processes left unfinished; with `again` all that an earlier start of the run left, readable or
+    not. The folder's lock is held."""
+    remove_unfinished(folder)
+    if not again:
+        return
     earlier = [folder / name for name in (RECORD_FILE, *CHECKPOINTS, FAILURE_FILE) if (folder / name).exists()]
     for path in earlier:
         path.unlink()

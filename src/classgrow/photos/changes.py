@@ -11,7 +11,7 @@ from typing import TypeVar
 from classgrow.errors import ClassgrowError, nearest_name
 from classgrow.photos.changing import put_version
 from classgrow.photos.folder import earlier_versions, one_writer
-from classgrow.photos.forgetting import Traces, knows, prove_forgotten
+from classgrow.photos.forgetting import Traces, former_names, holds, prove_forgotten
 from classgrow.photos.history import Action, Version, now
 from classgrow.photos.learning import measured_accuracy
 from classgrow.photos.names import UnusableNameError, class_name
@@ -34,14 +34,16 @@ def forget(folder: Path, name: str, progress: Progress) -> tuple[Content, Forgot
         after, measured = measured_accuracy(content.learner)
         version = next_version(content, "forget", "a class was forgotten", before).without(name)
         version = replace(version, after=after, measured=measured)
-        history = tuple(one.without(name) for one in content.history)
+        history = content.history
+        for every in (name, *former_names(history, name)):
+            history = tuple(one.without(every) for one in history)
         content = replace(content, history=(*history, version), exemplars=[])
         checked: list[str] = []
         removed = put_version(
             folder,
             content,
             sources,
-            stays=lambda place: not knows(place, name),
+            stays=lambda place: not holds(place, traces),
             check=lambda new: checked.extend(prove_forgotten(new, traces)),
         )
     return content, Forgotten(name, tuple(checked), tuple(removed), before, after, version)

@@ -151,10 +151,14 @@ def accuracy_before(model: PhotoModel, intake: Intake) -> dict[str, float]:
 
 
 def first_versions(history: Sequence[Version]) -> dict[str, int]:
-    """The version in which each class of the present model was learned."""
+    """The version in which each class of the present model was learned, by whatever name."""
     found: dict[str, int] = {}
+    names: tuple[str, ...] = ()
     for version in history:
+        if version.action == "rename" and len(names) == len(version.classes):  # else the renamed class was forgotten
+            found |= {new: found[old] for old, new in zip(names, version.classes, strict=True)}
         found |= {name: version.number for name in version.classes if name not in found}
+        names = version.classes
     return {name: found[name] for name in (history[-1].classes if history else ())}
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -14,6 +15,7 @@ from classgrow.errors import ClassgrowError
 from classgrow.photos import history as histories
 from classgrow.photos.exemplars import Exemplar, read_index
 from classgrow.photos.folder import EXEMPLARS, HISTORY, INDEX, STATISTICS, WEIGHTS, earlier_versions
+from classgrow.photos.history import Version
 from classgrow.photos.saved import Content, read_config
 
 
@@ -45,6 +47,22 @@ def knows(folder: Path, name: str) -> bool:
         return name in read_config(folder).id2label.values()
     except ClassgrowError:
         return True
+
+
+def holds(folder: Path, traces: Traces) -> bool:
+    """Whether a version knows a class, or has anything of it under an earlier name."""
+    return knows(folder, traces.name) or any(True for _ in left_in(folder, traces))
+
+
+def former_names(history: Sequence[Version], name: str) -> tuple[str, ...]:
+    """What a class of the last version was called before, without names that other classes have now."""
+    found: list[str] = []
+    present = name
+    for earlier, version in reversed(tuple(pairwise(history))):
+        if version.action == "rename" and present in version.classes:
+            present = dict(zip(version.classes, earlier.classes, strict=False))[present]
+            found.append(present)
+    return tuple(one for one in found if one not in history[-1].classes)
 
 
 def prove_forgotten(new: Path, traces: Traces) -> tuple[str, ...]:

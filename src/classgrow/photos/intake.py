@@ -164,7 +164,7 @@ def _reasons(skipped: Iterable[Skipped]) -> str:
 
 def _refused(skipped: list[Skipped]) -> ClassgrowError:
     return ClassgrowError(
-        f"Not every file can be used.{_reasons(skipped)} Remove or mend them, or leave out `strict` to skip them."
+        f"Not every file can be used.{_reasons(skipped)} Remove or fix them, or leave out `strict` to skip them."
     )
 
 

@@ -1,0 +1,1 @@
+"""The ways in, a file for each group: each route parses, calls and answers."""
