@@ -19,8 +19,9 @@ import classgrow
 from classgrow.errors import ClassgrowError
 from classgrow.parts.ridge import ridge_weights
 from classgrow.photos.folder import beside, one_writer
+from classgrow.photos.forgetting import Traces, left_in
 from classgrow.photos.model import PhotoModel, Prediction
-from classgrow.photos.saved import sha256
+from classgrow.photos.saved import read_current, sha256
 from classgrow.progress import Silent
 
 NewModel = Callable[..., PhotoModel]
@@ -182,6 +183,17 @@ def test_a_trace_that_is_left_stops_the_forgetting(copy: Path, monkeypatch: pyte
     assert (copy / "model" / "config.json").read_bytes() == before
     assert load(copy / "model").classes == ["green", "red", "blue"]
     assert not beside(copy / "model", "new").exists()
+
+
+def test_every_trace_is_found_where_it_is(copy: Path) -> None:
+    """Looked for in a model that still knows the class; and of a class that nobody knows there is none."""
+    content = read_current(copy / "model")
+    traces = Traces.of(content, "red")
+    assert (len(traces.files), len(traces.features)) == (10, 10)
+    found = list(dict.fromkeys(left_in(copy / "model", traces)))
+    assert found[:4] == ["the name", "the name in the history", "an entry in the index of photos", "a photo"]
+    assert {"a feature in memory.features", "a feature in fitted.discriminant.rows"} <= set(found)
+    assert list(left_in(copy / "model", Traces("nobody", frozenset(), traces.features[:0]))) == []
 
 
 def test_what_cannot_be_forgotten(copy: Path, tmp_path: Path, paint, new_model: NewModel) -> None:  # type: ignore[no-untyped-def]
