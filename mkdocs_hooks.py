@@ -25,7 +25,12 @@ from classgrow.cli import app
 
 log = get_plugin_logger("hooks")
 ROOT = Path(__file__).parent
-PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+PAGES = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+}
 NOTEBOOKS = {"examples/tutorial.ipynb": "tutorial.md", "examples/photos.ipynb": "photos_notebook.md"}
 ELSEWHERE = "files"
 """Where the site keeps files from outside docs/ that its pages link to."""

@@ -88,4 +88,5 @@ def test_the_navigation_names_every_page_of_the_guide() -> None:
         "reference/index.md",
         "contributing.md",
         "changelog.md",
+        "security.md",
     }

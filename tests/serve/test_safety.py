@@ -78,7 +78,7 @@ def test_a_browser_signs_in_with_the_link_and_gets_a_cookie_without_the_token(
     answer = client.post("/sign-in", json={"token": TOKEN})
     header = answer.headers["set-cookie"]
     assert "HttpOnly" in header and "SameSite=Strict" in header and TOKEN not in header
-    assert client.get("/session").json() == {"signed_in": True}
+    assert client.get("/session").json() == {"signed_in": True, "may_read": True}
     own = {"Origin": "http://testserver"}
     assert client.post("/rename", json={"name": "red", "new": "crimson"}, headers=own).json() == {"version": 2}
 

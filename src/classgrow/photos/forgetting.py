@@ -42,10 +42,11 @@ class Traces:
 
 
 def knows(folder: Path, name: str) -> bool:
-    """Whether a version knows a class; one that cannot be read is taken to."""
+    """Whether a version knows a class, or its history tells of it; one that cannot be read is taken to."""
     try:
-        return name in read_config(folder).id2label.values()
-    except ClassgrowError:
+        told = any(tells_of(version, name) for version in histories.read((folder / HISTORY).read_bytes()))
+        return told or name in read_config(folder).id2label.values()
+    except (ClassgrowError, OSError):
         return True
 
 
@@ -63,6 +64,12 @@ def former_names(history: Sequence[Version], name: str) -> tuple[str, ...]:
             present = dict(zip(version.classes, earlier.classes, strict=False))[present]
             found.append(present)
     return tuple(one for one in found if one not in history[-1].classes)
+
+
+def tells_of(version: Version, name: str) -> bool:
+    """Whether an entry of the history holds the name of a class."""
+    names = {*version.classes, *version.new, *version.photos, *version.before, *version.after}
+    return name in names or version.without(name) != version
 
 
 def prove_forgotten(new: Path, traces: Traces) -> tuple[str, ...]:
@@ -87,8 +94,7 @@ def left_in(place: Path, traces: Traces) -> Iterator[str]:
     if traces.name in config.id2label.values() or traces.name in config.learner.classes:
         yield "the name"
     for version in histories.read((place / HISTORY).read_bytes()):
-        names = {*version.classes, *version.new, *version.photos, *version.before, *version.after}
-        if traces.name in names or version.without(traces.name) != version:
+        if tells_of(version, traces.name):
             yield "the name in the history"
     if (place / INDEX).is_file() and any(one.label == traces.name for one in index_of(place)):
         yield "an entry in the index of photos"

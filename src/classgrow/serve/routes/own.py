@@ -42,10 +42,11 @@ async def predict(request: Request) -> Response:
 @router.get("/classes")
 async def classes(request: Request) -> Response:
     """What it knows: each class with the phase that brought it, its photos and its accuracy."""
-    loaded = service_of(request).current.loaded
+    service = service_of(request)
+    loaded, model = service.current.loaded, service.settings.name
     if loaded is None:
-        return JSONResponse({"version": 0, "classes": []})
-    return JSONResponse({"version": loaded.version, "classes": described_classes(loaded)})
+        return JSONResponse({"model": model, "version": 0, "classes": []})
+    return JSONResponse({"model": model, "version": loaded.version, "classes": described_classes(loaded)})
 
 
 @router.get("/history")

@@ -28,7 +28,10 @@ KINDS: Mapping[str, str] = {
     "webmanifest": "application/manifest+json",
 }
 SIGN_IN = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign in</title>
-<p id="said">Signing in ...</p><noscript>This page needs JavaScript.</noscript>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
+<link rel="stylesheet" href="/style.css">
+<main><h1>Sign in</h1><p class="lead" id="said">Signing in ...</p><p><a href="/">To the page</a></p>
+<noscript>This page needs JavaScript.</noscript></main>
 <script src="/sign-in.js"></script></html>
 """
 SIGN_IN_SCRIPT = """const said = document.getElementById("said");
@@ -94,8 +97,9 @@ async def sign_in(request: Request) -> Response:
 
 @router.get("/session")
 async def session(request: Request) -> Response:
-    """Whether this browser may write. (Whoever may only read gets `false`.)"""
-    return JSONResponse({"signed_in": bool(request.scope.get("classgrow.known"))})
+    """Whether this browser may write. `may_read`: whether it is answered at all."""
+    known = bool(request.scope.get("classgrow.known"))
+    return JSONResponse({"signed_in": known, "may_read": known or service_of(request).settings.public_read})
 
 
 @router.get("/openapi.json")
