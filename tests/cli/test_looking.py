@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +18,9 @@ import pytest
 from typer.testing import CliRunner
 
 from classgrow.cli import app
+from classgrow.cli.models import accuracy_table
 from classgrow.errors import ClassgrowError
+from classgrow.photos.history import Version
 from tests.cli.conftest import Command
 from tests.photos.painted import painted, small_model
 
@@ -149,10 +154,34 @@ def test_check_shows_a_summary_json_and_a_page(place: Path, tmp_path: Path) -> N
 
 def test_evaluate_shows_a_table_json_and_a_page(place: Path, tmp_path: Path) -> None:
     photos = painted(tmp_path / "photos", {"red": 3, "blue": 2, "stranger": 2}, seed=9)
-    shown, _ = typed("evaluate", place / "model", photos, "--output", tmp_path / "page.html")
+    written = ("--output", tmp_path / "page.html", "--picture", tmp_path / "p.png")
+    shown, _ = typed("evaluate", place / "model", photos, *written)
     rows = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if line.startswith("  ") and line.split()}
     assert rows["red"][:3] == ["1", "3", "100.0"] and rows["blue"][:3] == ["2", "2", "100.0"]
     assert rows["all"][:2] == ["5", "100.0"] and "Of 2 photos of 1 class that was never learned, " in shown
-    assert (tmp_path / "page.html").is_file()
+    assert (tmp_path / "page.html").is_file() and f"Picture: {tmp_path / 'p.png'}" in shown
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     content = json.loads(typed("evaluate", place / "model", photos, "--json")[0])
     assert content["accuracy"] == 1.0 and content["strangers"] == {"stranger": 2}
+
+
+def test_a_model_that_was_not_made_of_photos_counts_none() -> None:
+    """That of a run: no photo was counted, which is not the same as none at all."""
+    tested = Version(1, "", "import", "", ("a", "b"), {}, ("a", "b"), after={"a": 0.5}, measured="tested")
+    table = accuracy_table(tested)
+    assert table.rows == (("a", "–", "new", "50.0"), ("b", "–", "new", "–"))
+    assert table.footer == (("mean of all", "–", "", "50.0"),)
+
+
+def test_what_cannot_be_encoded_stops_no_answer(place: Path, tmp_path: Path) -> None:
+    """As in a pipe on Windows, which may have 256 letters: others become question marks."""
+    photo = painted(tmp_path, {"red": 1}, seed=5) / "red" / "5-0.png"
+    photo.rename(tmp_path / "💜.png")
+    done = subprocess.run(
+        [sys.executable, "-m", "classgrow", "predict", place / "model", tmp_path / "💜.png"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONIOENCODING": "latin-1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{tmp_path / '?.png'}: red, ")

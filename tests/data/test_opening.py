@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import struct
+import subprocess
+import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +62,30 @@ def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_decoded(
     monkeypatch.setattr(opening, "MOST_PIXELS", 1499)
     with pytest.raises(ClassgrowError, match="50 x 30 pixels are too many"):
         as_images([path])
+
+
+def header_of_png(side: int) -> bytes:
+    """A PNG file of side x side pixels that ends where the pixels would begin."""
+    header = b"IHDR" + struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    content = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + struct.pack(">I", zlib.crc32(header))
+    return content + struct.pack(">I", 9) + b"IDAT"
+
+
+def test_a_large_photo_is_opened_without_a_warning(tmp_path: Path) -> None:
+    """Pillow warns from 89 million pixels on; in a process of its own, as pytest has filters of its own."""
+    (tmp_path / "large.png").write_bytes(header_of_png(10_000))
+    program = "import sys; from classgrow.data.opening import open_image; print(open_image(sys.argv[1]).size)"
+    done = subprocess.run([sys.executable, "-c", program, tmp_path / "large.png"], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("(10000, 10000)", "")
+
+
+def test_a_picture_beyond_pillows_own_bound_is_refused_in_plain_words(tmp_path: Path) -> None:
+    content = header_of_png(20_000)
+    (tmp_path / "large.png").write_bytes(content)
+    with pytest.raises(BrokenImageError, match=r"^more than 178,956,970 pixels are too many$"):
+        decode(content, 8)
+    with pytest.raises(ClassgrowError, match="more than 178,956,970 pixels are too many"):
+        as_images([tmp_path / "large.png"])
 
 
 def test_nobody_opens_an_image_by_another_door() -> None:

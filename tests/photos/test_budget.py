@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,9 @@ def test_what_is_no_time(text: str | float) -> None:
         seconds_of(text)
 
 
-@pytest.mark.parametrize(("afterwards", "epochs"), [(0.0, 50), (50.0, 25), (500.0, 1)])
+@pytest.mark.parametrize(("afterwards", "epochs"), [(0.0, 47), (50.0, 22), (500.0, 1)])
 def test_epochs_that_fit(afterwards: float, epochs: int) -> None:
-    """100.9 seconds, 10 ms an image, 200 images an epoch: 50 epochs, fewer where something comes after."""
+    """100.9 seconds of which 95 % are planned for, 2 s an epoch: 47 epochs, fewer where something comes after."""
     assert Pace(0.01, afterwards).epochs(TimeBudget(100.9), 200) == epochs
 
 
@@ -42,6 +43,17 @@ def test_an_epoch_that_takes_longer_than_measured_shortens_the_rest(tmp_path: Pa
     file.budget = TimeBudget(1000.0)
     file.write({}, {"point": {"epoch": 11}})  # there is time
     assert file.epochs == 12
+
+
+@pytest.mark.parametrize(("left", "shortened"), [(41.5, True), (60.0, False)])
+def test_the_rest_is_shortened_where_it_would_not_fit(tmp_path: Path, left: float, shortened: bool) -> None:
+    """10 epochs of 4 s are to come, and 2 s come after: 42 s, to which no part of the budget is added."""
+    file = TimedCheckpoint(tmp_path / "c", budget=TimeBudget(100.0), pace=Pace(0.1, 2.0), epochs=20)
+    file.budget = TimeBudget(100.0, time.monotonic() - 100.0 + left)
+    file._epoch_ended = time.monotonic() - 4.0
+    with pytest.raises(OutOfTimeError) if shortened else nullcontext():
+        file.write({}, {"point": {"epoch": 10}})
+    assert (file.epochs < 20) is shortened
 
 
 def test_a_recipe_of_other_length_keeps_its_rates() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import classgrow
 from classgrow.photos.evaluation import (
     Bin,
     ClassResult,
@@ -19,6 +20,7 @@ from classgrow.photos.evaluation import (
 )
 from classgrow.photos.history import Version
 from classgrow.photos.results import Prediction
+from classgrow.progress import Silent
 from tests.photos.painted import painted, small_model
 
 
@@ -95,7 +97,24 @@ def test_a_model_measured(tmp_path: Path) -> None:
     }
     assert found.accuracy == 1.0 and found.strangers == {"stranger": 2} and found.wrong == ()
     assert [one.file for one in found.skipped] == ["red/broken.png"]
+    assert found.before == {}
     looked_at = [*found.missed, *found.doubted]
     assert all(one.picture.startswith(b"\xff\xd8") and one.like_picture.startswith(b"\xff\xd8") for one in looked_at)
     content = json.loads(json.dumps(found.as_json()))
     assert content["accuracy"] == 1.0 and content["versions"] == {"1": 1.0, "2": 1.0} and content["photos"] == 9
+
+
+def test_the_version_before_on_the_same_photos(tmp_path: Path) -> None:
+    """It took red for green and green for red, which many more photos have put right."""
+    model = classgrow.create(tmp_path / "model", "fast", network="small", progress=Silent())
+    photos = painted(tmp_path / "photos", {"red": 8, "green": 8})
+    (photos / "red").rename(tmp_path / "aside")
+    (photos / "green").rename(photos / "red")
+    (tmp_path / "aside").rename(photos / "green")
+    model.learn(photos)
+    test = painted(tmp_path / "test", {"red": 3, "green": 3, "blue": 2}, seed=7)
+    assert evaluate_photos(model, test, before=True).before == {}
+    model.learn(painted(tmp_path / "second", {"red": 40, "green": 40, "blue": 8}, seed=1))
+    found = evaluate_photos(model, test, before=True)
+    assert found.before == {"green": 0.0, "red": 0.0}
+    assert {one.name: one.accuracy for one in found.classes} == {"green": 1.0, "red": 1.0, "blue": 1.0}

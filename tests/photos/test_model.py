@@ -17,9 +17,11 @@ from safetensors.torch import load_file, save_file
 
 import classgrow
 from classgrow.errors import ClassgrowError
+from classgrow.parts.ridge import ridge_weights
 from classgrow.photos.folder import beside, one_writer
+from classgrow.photos.forgetting import Traces, left_in
 from classgrow.photos.model import PhotoModel, Prediction
-from classgrow.photos.saved import sha256
+from classgrow.photos.saved import read_current, sha256
 from classgrow.progress import Silent
 
 NewModel = Callable[..., PhotoModel]
@@ -99,6 +101,43 @@ def test_in_two_calls_or_at_once_is_the_same(taught: Path, tmp_path: Path, new_m
     assert np.abs(scores - others[:, order]).max() <= 1e-5 * np.abs(scores).max()
 
 
+def test_balanced_is_a_ridge_whose_strength_the_first_call_decides(tmp_path: Path, paint, new_model: NewModel) -> None:  # type: ignore[no-untyped-def]
+    """After the second call it is the ridge of all photos at once under that strength; saved and loaded with it."""
+    model = new_model(tmp_path / "model", preset="balanced")
+    model.learn(paint(tmp_path / "one", {"red": 8, "green": 8}))
+    first = float(model.learner.state.fitted["ridge"]["strength"])
+    model.learn(paint(tmp_path / "two", {"blue": 8, "red": 4}, seed=1))
+    again = load(tmp_path / "model")
+    assert again.learner.method.rule.name == "ridge" and again.settings.preset == "balanced"
+    fitted = again.learner.state.fitted["ridge"]
+    assert float(fitted["strength"]) == first and len(fitted["rows"]) == 28
+    order = torch.randperm(28)
+    at_once = ridge_weights(fitted["rows"][order], fitted["owner"][order], 3, fitted["projection"], first)
+    assert torch.allclose(at_once, fitted["weight"], atol=1e-9)
+    assert names(again, tmp_path / "one") == ["green"] * 8 + ["red"] * 8
+    again.forget("red")
+    assert len(load(tmp_path / "model").learner.state.fitted["ridge"]["rows"]) == 16
+
+
+def test_a_loaded_model_is_as_sure_as_before(taught: Path, tmp_path: Path, new_model: NewModel) -> None:
+    """Temperature, threshold and distances are those of the model that learned, to the last digit."""
+    learned = new_model(tmp_path / "model")
+    learned.learn(taught / "one")
+    learned.learn(taught / "two")
+    loaded = load(tmp_path / "model")
+    asked = [one.learner.estimating for one in (learned, loaded)]
+    rule = learned.learner.method.rule
+    assert asked[0].temperature(rule) == asked[1].temperature(rule) != 1
+    thresholds = [one.unknown() for one in asked]
+    assert thresholds[0] is not None and thresholds[1] is not None
+    assert 0 < float(thresholds[0]["threshold"]) == float(thresholds[1]["threshold"]) < float("inf")
+    first, second = (model.predict(taught / "test") for model in (learned, loaded))
+    assert isinstance(first, list) and isinstance(second, list)
+    assert [(one.ranking, one.distance, one.unknown) for one in first] == [
+        (one.ranking, one.distance, one.unknown) for one in second
+    ]
+
+
 def test_elsewhere_it_predicts_the_same(copy: Path, tmp_path: Path) -> None:
     """Moved, and asked by another process in another working folder."""
     here = [one.ranking for one in load(copy / "model").predict(copy / "test")]  # type: ignore[union-attr]
@@ -144,6 +183,17 @@ def test_a_trace_that_is_left_stops_the_forgetting(copy: Path, monkeypatch: pyte
     assert (copy / "model" / "config.json").read_bytes() == before
     assert load(copy / "model").classes == ["green", "red", "blue"]
     assert not beside(copy / "model", "new").exists()
+
+
+def test_every_trace_is_found_where_it_is(copy: Path) -> None:
+    """Looked for in a model that still knows the class; and of a class that nobody knows there is none."""
+    content = read_current(copy / "model")
+    traces = Traces.of(content, "red")
+    assert (len(traces.files), len(traces.features)) == (10, 10)
+    found = list(dict.fromkeys(left_in(copy / "model", traces)))
+    assert found[:4] == ["the name", "the name in the history", "an entry in the index of photos", "a photo"]
+    assert {"a feature in memory.features", "a feature in fitted.discriminant.rows"} <= set(found)
+    assert list(left_in(copy / "model", Traces("nobody", frozenset(), traces.features[:0]))) == []
 
 
 def test_what_cannot_be_forgotten(copy: Path, tmp_path: Path, paint, new_model: NewModel) -> None:  # type: ignore[no-untyped-def]
@@ -295,6 +345,17 @@ def test_what_is_no_model(tmp_path: Path, paint, new_model: NewModel) -> None:  
     with pytest.raises(ClassgrowError, match=r"holds something else \(letter\.txt\)"):
         new_model(tmp_path / "other").learn(paint(tmp_path / "photos", {"red": 2}))
     assert (tmp_path / "other" / "letter.txt").read_text() == "mine"
+
+
+def test_a_model_among_its_photos_is_refused(tmp_path: Path, paint, new_model: NewModel) -> None:  # type: ignore[no-untyped-def]
+    photos = paint(tmp_path / "photos", {"red": 2, "green": 2})
+    for place in (photos / "model", photos / "red" / "model", photos):
+        for call in (new_model(place).learn, new_model(place).preview):
+            with pytest.raises(ClassgrowError, match=r"would lie among the photos in .*: choose a folder elsewhere"):
+                call(photos)
+    assert sorted(path.name for path in photos.iterdir()) == ["green", "red"]
+    beside_them = new_model(tmp_path / "photos model")
+    assert beside_them.learn(photos).new == {"green": 2, "red": 2}
 
 
 def test_a_kept_photo_that_was_changed_is_found_before_learning(copy: Path, paint) -> None:  # type: ignore[no-untyped-def]

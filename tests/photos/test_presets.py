@@ -67,3 +67,9 @@ def test_too_few_photos_are_said_with_what_would_be_enough() -> None:
     assert said[0] == "One photo only of cat: accuracy cannot be measured there. 5 would do, 20 are better."
     assert said[1].startswith("2 of 3 classes have fewer than 50 photos") and "50 of each would be enough" in said[1]
     assert too_few(False, {"dog": 2}) == []
+
+
+def test_what_was_wished_for_reaches_the_learner() -> None:
+    learner = plan_for(Wish(preset="fast", network="small", memory=70, seed=7, keep_photos=False)).learner(10)
+    memory = learner.prepare((32, 32, 3)).memory
+    assert (learner.seed, memory.budget.total, memory.keep_photos) == (7, 70, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import sys
 from contextlib import suppress
 from typing import Annotated
@@ -84,6 +85,8 @@ def sentence_of(error: OSError) -> str:
 
 def main() -> None:
     """The console script. What a user can fix is one sentence and exit code 2; anything else keeps its traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a name that the terminal or the pipe has no letters for
     try:
         app(prog_name="classgrow")
         code = 0

@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from classgrow.cli.tables import Table
     from classgrow.photos.evaluation import Evaluated
+    from classgrow.photos.model import PhotoModel
 
 MOST_ROWS = 40
 """Classes in the table; of more only the hardest are shown."""
@@ -23,6 +24,10 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option(metavar="PAGE.html", help="Also write a page with the worst mistakes.")
     ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="PICTURE.png", help="Also draw each class on these photos: the version before, and now."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON, for programs.")] = False,
 ) -> None:
     """Measure a model on labelled photos. Classes it never learned should be called unknown, and are counted apart."""
@@ -31,19 +36,36 @@ def evaluate(
     from classgrow.photos.evaluation import evaluate_photos
     from classgrow.photos.model import load
     from classgrow.progress import Silent
+    from classgrow.records.words import printable
 
     with LiveRun(console()) as live:
         loaded = load(model, progress=Silent() if as_json else live)
-        found = evaluate_photos(loaded, photos, pictures=output is not None)
+        found = evaluate_photos(loaded, photos, pictures=output is not None, before=picture is not None)
     if output is not None:
         from classgrow.photos.evaluation_page import evaluation_page
         from classgrow.photos.pages import write_page
 
         write_page(output, evaluation_page(found, loaded.folder.name, photos.resolve().name))
+    if picture is not None:
+        write_picture(picture, loaded, found)
     if as_json:
         typer.echo(json.dumps(found.as_json(), indent=1))
     else:
         print_evaluation(found, output)
+        if picture is not None:
+            typer.echo(f"Picture: {printable(str(picture))}")
+
+
+def write_picture(path: Path, model: PhotoModel, found: Evaluated) -> None:
+    """The picture that `learn` draws, with accuracies on these photos."""
+    from dataclasses import replace
+
+    from classgrow.checkpoint import write_atomically
+    from classgrow.photos.pictures import accuracy_picture
+
+    after = {one.name: one.accuracy for one in found.classes}
+    version = replace(model.history[-1], before=found.before, after=after, measured="tested")
+    write_atomically(path, accuracy_picture(version))
 
 
 def print_evaluation(found: Evaluated, output: Path | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,9 +51,7 @@ def learn(
     given = {"preset": preset, "method": method, "network": network, "weights": weights, "memory": memory, "seed": seed}
     made = PhotoModel(model, progress=shown())
     if made.exists:
-        for name, value in {**given, "no_photos": no_photos or None}.items():
-            if value is not None:
-                raise ClassgrowError(f"`{name}` was decided when {model} was made: leave it out, or make a new model.")
+        check_decided(made, {**given, "no_photos": no_photos or None})
     made.wish = Wish(
         preset=preset, method=method, network=network, weights=weights, memory=memory,
         seed=1 if seed is None else seed, keep_photos=not no_photos, keep=keep,
@@ -66,6 +65,17 @@ def learn(
         again = shlex.join(["classgrow", *sys.argv[1:]])
         typer.echo(f"Stopped. The model is as it was. Go on with: {again}", err=True)
         raise typer.Exit(130) from None
+
+
+def check_decided(made: PhotoModel, given: Mapping[str, object]) -> None:
+    """What a model was made with may be said again, and cannot change."""
+    decided = made.decided
+    for name, value in given.items():
+        if value is not None and value != decided.get(name):
+            known = f" ({decided[name]})" if name in decided else ""
+            raise ClassgrowError(
+                f"`{name}` was decided when {made.folder} was made{known}: leave it out, or make a new model."
+            )
 
 
 def show_learned(model: PhotoModel, learned: Learned) -> None:
@@ -92,6 +102,7 @@ def show_learned(model: PhotoModel, learned: Learned) -> None:
 
 def show_preview(model: PhotoModel, preview: Preview) -> None:
     """What would be learned, and how."""
+    from classgrow.cli.grid_view import duration
     from classgrow.cli.printing import print_table
     from classgrow.cli.tables import Table
 
@@ -101,7 +112,7 @@ def show_preview(model: PhotoModel, preview: Preview) -> None:
     rows = [(name, str(count), "new") for name, count in preview.new.items()]
     rows += [(name, str(count), "known") for name, count in preview.known.items()]
     print_table(Table(columns=("class", "photos", ""), rows=tuple(rows), title="What would be learned", notes=()))
-    typer.echo(f"{preview.words}. Nothing was learned.")
+    typer.echo(f"{preview.words}: about {duration(preview.seconds)} on this computer. Nothing was learned.")
 
 
 def show_skipped(skipped: tuple[Skipped, ...]) -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from classgrow.photos.model import PhotoModel
 
 MOST_ROWS = 40
+MOST_VERSIONS = 12
+"""Versions whose accuracy `inspect` shows; `history` shows all."""
 ClassName = Annotated[str, typer.Argument(metavar="CLASS", help="The name of a class.")]
 
 
@@ -97,6 +99,11 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}"
 
 
+def counted(version: Version, name: str) -> str:
+    """How many photos of a class were learned from; a dash for a run's model, which was not made of photos."""
+    return str(version.photos.get(name, "–"))
+
+
 def accuracy_table(version: Version) -> Table:
     """Every class with its photos and its accuracy before and after; of very many, the least accurate."""
     from classgrow.cli.tables import Table
@@ -110,14 +117,14 @@ def accuracy_table(version: Version) -> Table:
     rows = [
         (
             name,
-            str(version.photos.get(name, 0)),
+            counted(version, name),
             "new" if name in version.new else percent(version.before.get(name)),
             percent(version.after.get(name)),
         )
         for name in names
     ]
     old = {name: value for name, value in version.after.items() if name in version.before}
-    footer = [("mean of all", str(sum(version.photos.values())), "", percent(version.accuracy))]
+    footer = [("mean of all", str(sum(version.photos.values()) or "–"), "", percent(version.accuracy))]
     if version.before and len(old) < len(version.after):
         footer.insert(0, ("mean of the old classes", "", percent(mean(version.before)), percent(mean(old))))
     return Table(
@@ -140,7 +147,7 @@ def class_table(model: PhotoModel) -> Table:
         (
             name,
             str(since[name]),
-            str(latest.photos.get(name, "–")),
+            counted(latest, name),
             str(kept[place]),
             percent(latest.after.get(name)),
         )
@@ -163,6 +170,9 @@ def facts(model: PhotoModel) -> list[str]:
     if learner.method.objectives:
         lines.append(f"trained on {learner.method.formula}")
     lines.append(f"answers by {learner.method.rule.title}: {learner.method.rule.formula}")
+    if len(model.history) > 1:
+        steps = ", ".join(f"{one.number}: {percent(one.accuracy)}" for one in model.history[-MOST_VERSIONS:])
+        lines.append(f"mean accuracy in % by version: {steps}")
     lines.append(f"keeps {kept}, {total / 1e6:.1f} MB on disk; earlier versions: {model.versions or 'none'}")
     return lines
 

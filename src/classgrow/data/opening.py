@@ -34,7 +34,11 @@ def image_bytes(path: Path) -> bytes:
 
 def open_image(source: Path | IO[bytes]) -> Image.Image:
     """The image, not decoded yet; only its size and format are known. Close it, or use it in a `with`."""
-    image = Image.open(source, formats=FORMATS)
+    try:
+        image = Image.open(source, formats=FORMATS)
+    except Image.DecompressionBombError as error:  # Pillow's own bound, whose words speak of an attack
+        most = min(MOST_PIXELS, 2 * (Image.MAX_IMAGE_PIXELS or MOST_PIXELS))
+        raise TooManyPixelsError(f"more than {most:,} pixels are too many") from error
     if image.width * image.height > MOST_PIXELS:
         size = f"{image.width} x {image.height}"
         image.close()

@@ -22,6 +22,8 @@ UNITS = {"s": 1, "m": 60, "h": 3600}
 WARM_UP, MEASURED = 2, 4
 """Batches that a measurement passes over, and that it times."""
 MOST_EPOCHS = 500
+RESERVE = 0.05
+"""The share of a budget that is not planned for: a step may take longer than it did when it was measured."""
 WRITING = 0.02
 """Seconds to write one kept photo, generously."""
 
@@ -67,8 +69,8 @@ class Pace:
     afterwards: float
 
     def epochs(self, budget: TimeBudget, epoch_images: int) -> int:
-        """How many epochs there is time for: one at least."""
-        room = budget.left - self.afterwards
+        """How many epochs there is time for: one at least. A part of the budget is kept in reserve."""
+        room = budget.left - self.afterwards - RESERVE * budget.seconds
         return max(1, min(MOST_EPOCHS, int(room / max(1e-9, self.training * epoch_images))))
 
 
@@ -152,7 +154,7 @@ class TimedCheckpoint(CheckpointFile):
         if self.budget is None or self.pace is None or not isinstance(epoch, int):
             return
         to_come = self.epochs - epoch
-        if to_come > 0 and took * to_come + self.pace.afterwards > self.budget.left + 0.04 * self.budget.seconds:
+        if to_come > 0 and took * to_come + self.pace.afterwards > self.budget.left:
             fits = int(max(0.0, self.budget.left - self.pace.afterwards) / max(took, 1e-9))
             self.epochs = epoch + min(fits, to_come - 1)
             raise OutOfTimeError

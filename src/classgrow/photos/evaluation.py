@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -10,10 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image
 
+from classgrow.data.opening import open_image
+from classgrow.photos.answering import predictions as predictions_of
 from classgrow.photos.checking import thumbnail
 from classgrow.photos.finding import PhotosLike
+from classgrow.photos.folder import earlier_versions
+from classgrow.photos.saved import read_version
 from classgrow.photos.sources import Skipped
 
 if TYPE_CHECKING:
@@ -94,6 +96,8 @@ class Evaluated:
     missed: tuple[Mistake, ...]
     doubted: tuple[Mistake, ...]
     skipped: tuple[Skipped, ...]
+    before: dict[str, float] = field(default_factory=dict)
+    """Accuracy on these photos of each class that the version before knew, where it was asked."""
 
     @property
     def photos(self) -> int:
@@ -123,12 +127,27 @@ class Evaluated:
 SHOWN = ("file", "truth", "answer", "probability", "like")
 
 
-def evaluate_photos(model: PhotoModel, photos: PhotosLike, *, pictures: bool = False) -> Evaluated:
-    """Predict every photo in class folders and count; `pictures` keeps small ones of the worst."""
+def evaluate_photos(
+    model: PhotoModel, photos: PhotosLike, *, pictures: bool = False, before: bool = False
+) -> Evaluated:
+    """Predict every photo in class folders and count; `pictures` keeps small ones of the worst, `before` asks the
+    version before the same."""
     intake = model.read(photos, labelled=True)
     predictions = list(model.predictions(intake))
     found = count(predictions, intake.names, first_versions(model.history))
-    return with_pictures(found, intake, predictions, pictures)
+    earlier = accuracy_before(model, intake) if before else {}
+    return replace(with_pictures(found, intake, predictions, pictures), before=earlier)
+
+
+def accuracy_before(model: PhotoModel, intake: Intake) -> dict[str, float]:
+    """The accuracy of the classes of the version before, by that version; nothing where none is kept."""
+    if not model.versions:
+        return {}
+    folder = earlier_versions(model.folder)[model.versions[-1]]
+    content = read_version(folder, progress=model.progress)
+    said = list(predictions_of(content, folder, intake, 1))
+    found = count(said, intake.names, first_versions(content.history))
+    return {one.name: one.accuracy for one in found.numbers.classes}
 
 
 def first_versions(history: Sequence[Version]) -> dict[str, int]:
@@ -260,7 +279,7 @@ def rgb(pixels: np.ndarray) -> np.ndarray:
 def stored(file: Path) -> bytes:
     """A kept photo as a small JPEG; nothing where it cannot be read."""
     try:
-        with Image.open(io.BytesIO(file.read_bytes()), formats=("PNG",)) as image:
+        with open_image(file) as image:
             return thumbnail(np.asarray(image.convert("RGB")))
-    except (OSError, ValueError):
+    except Exception:  # decoders fail in many ways on broken bytes
         return b""

@@ -176,3 +176,12 @@ def refuse_other_content(folder: Path) -> None:
     others = sorted(path.name for path in folder.iterdir() if path.name != LEARNING)
     if others and not (folder / CONFIG).is_file():
         raise ClassgrowError(f"{folder} holds something else ({others[0]}): choose an empty or a new folder.")
+
+
+def refuse_inside(folder: Path, photos: object) -> None:
+    """A model among the photos would be taken for a class of them the next time."""
+    if isinstance(photos, str | Path) and folder.is_relative_to(Path(photos).expanduser().resolve()):
+        raise ClassgrowError(
+            f"The model {folder} would lie among the photos in {photos}, and be taken for one of their classes: "
+            "choose a folder elsewhere."
+        )

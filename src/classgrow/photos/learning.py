@@ -149,12 +149,31 @@ class Lesson:
         if learner.method.held_out:
             budget.held_out_quota(classes, learner.method.held_out)
 
+    def seconds(self, learner: Learner) -> float:
+        """How long learning would take from here on, by a look at a few photos or a few batches of its training."""
+        data = self.labelled(learner)
+        self.check_memory(learner)
+        if not learner.method.objectives:
+            return looking(learner, data)
+        pace = self.pace(learner, data)
+        training = pace.training * self.epoch_images(learner, data) * learner.recipe.later.epochs
+        needed = training + pace.afterwards
+        return needed if self.effort.budget is None else min(needed, self.effort.budget.left)
+
+    def pace(self, learner: Learner, data: LabelledImages) -> Pace:
+        kept = min(len(data), learner.prepare(self.shape).memory.budget.total or len(data))
+        return measure(learner, data, kept)
+
+    def epoch_images(self, learner: Learner, data: LabelledImages) -> int:
+        """Images in an epoch: these and, once something was learned, the exemplars."""
+        return len(data) + len(learner.state.memory) if self.before else len(data)
+
     def check_time(self, learner: Learner, data: LabelledImages) -> None:
         """Where nothing is trained there is nothing to shorten: what cannot be done in time is refused."""
         budget = self.effort.budget
         if budget is None:
             return
-        needed = len(data) * (looking_seconds(learner, data) + WRITING)
+        needed = looking(learner, data)
         if needed > budget.left * 1.1:
             spent = budget.seconds - budget.left
             raise ClassgrowError(
@@ -176,10 +195,8 @@ class Lesson:
             return self.resume(learner, data, saved)
         pace = None
         if self.effort.budget is not None:
-            kept = min(len(data), learner.prepare(self.shape).memory.budget.total or len(data))
-            pace = measure(learner, data, kept)
-            images = len(data) + len(learner.state.memory) if self.before else len(data)
-            train_for(learner, pace.epochs(self.effort.budget, images))
+            pace = self.pace(learner, data)
+            train_for(learner, pace.epochs(self.effort.budget, self.epoch_images(learner, data)))
             job = replace(job, epochs=learner.recipe.later.epochs)
         checkpoint = self.timed(resuming.begin(self.folder, job), pace, job.epochs)
         try:
@@ -204,6 +221,11 @@ class Lesson:
         if self.effort.budget is None or pace is None:
             return checkpoint
         return TimedCheckpoint(checkpoint.path, budget=self.effort.budget, pace=pace, epochs=epochs)
+
+
+def looking(learner: Learner, data: LabelledImages) -> float:
+    """Seconds to learn photos where nothing is trained: to see each of them once, and to write it."""
+    return len(data) * (looking_seconds(learner, data) + WRITING)
 
 
 def train_for(learner: Learner, epochs: int) -> None:

@@ -71,6 +71,19 @@ class PhotoModel:
         return self.content.settings
 
     @property
+    def decided(self) -> dict[str, object]:
+        """What was decided when the model was made, by the words of `create`; photos that are not kept: `no_photos`."""
+        config = self.learner.config()
+        return {
+            "preset": self.settings.preset,
+            "method": self.learner.method.name,
+            "network": self.learner.setup.network,
+            "memory": config["memory"],
+            "seed": config["seed"],
+            "no_photos": not config["keep_photos"],
+        }
+
+    @property
     def classes(self) -> list[str]:
         """In the order in which they were learned; none before the first `learn`."""
         return self.content.classes if self.exists else []

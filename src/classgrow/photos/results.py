@@ -38,13 +38,15 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a call of `learn` would do, photos read and nothing learned: new and known classes with their photos."""
+    """What a call of `learn` would do, photos read and nothing learned: new and known classes with their photos, how
+    (`words`), and about how many seconds it would take on this computer as busy as it is."""
 
     new: dict[str, int]
     known: dict[str, int]
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
     words: str
+    seconds: float
 
 
 @dataclass(frozen=True)

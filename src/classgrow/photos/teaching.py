@@ -13,11 +13,12 @@ from classgrow.learner import Learner
 from classgrow.photos.changing import put_version
 from classgrow.photos.exemplars import photo_digest
 from classgrow.photos.finding import PhotosLike
-from classgrow.photos.folder import CONFIG, existing, one_writer, refuse_other_content
+from classgrow.photos.folder import CONFIG, existing, one_writer, refuse_inside, refuse_other_content
 from classgrow.photos.history import Version, now
 from classgrow.photos.intake import Intake, Wanted, take_in
 from classgrow.photos.learning import Effort, Lesson, measured_accuracy
 from classgrow.photos.presets import Wish, kept_by, plan_for, too_few
+from classgrow.photos.repeated import without_repeated
 from classgrow.photos.results import Learned, Preview
 from classgrow.photos.saved import Content, read_current
 from classgrow.progress import Progress
@@ -39,9 +40,10 @@ class Teaching:
     def learn(self, photos: PhotosLike, labels: Iterable[Name] | None) -> tuple[Content, Learned]:
         """The model's next version, put in place, and what there is to say of it."""
         started = time.monotonic()
+        refuse_inside(self.folder, photos)
         refuse_other_content(self.folder)
         with one_writer(self.folder):
-            lesson, notes = self.lesson(photos, labels, with_photos=True)
+            lesson, notes = self.lesson(photos, labels)
             for note in notes:
                 self.progress.say(note)
             before, intake = lesson.before, lesson.intake
@@ -66,27 +68,29 @@ class Teaching:
 
     def preview(self, photos: PhotosLike, labels: Iterable[Name] | None) -> Preview:
         """The same as far as it can be known without learning."""
+        refuse_inside(self.folder, photos)
         refuse_other_content(self.folder)
-        lesson, notes = self.lesson(photos, labels, with_photos=False)
-        counts = lesson.intake.counts
+        lesson, notes = self.lesson(photos, labels)
+        learner, counts = lesson.learner(), lesson.intake.counts
         return Preview(
             new={name: counts[name] for name in lesson.arriving},
             known={name: count for name, count in counts.items() if name in lesson.known},
             skipped=lesson.intake.skipped,
             notes=tuple(notes),
-            words=described(lesson.learner()),
+            words=described(learner),
+            seconds=lesson.seconds(learner),
         )
 
-    def lesson(self, photos: PhotosLike, labels: Iterable[Name] | None, with_photos: bool) -> tuple[Lesson, list[str]]:
+    def lesson(self, photos: PhotosLike, labels: Iterable[Name] | None) -> tuple[Lesson, list[str]]:
         """Photos and model read, and what a person should know before anything is learned."""
         before = None
         if existing(self.folder) and (self.folder / CONFIG).is_file():
-            before = read_current(self.folder, with_photos=with_photos, progress=self.progress)
+            before = read_current(self.folder, with_photos=True, progress=self.progress)
         plan = None if before else plan_for(self.wish)
         inputs = before.learner.inputs if before else plan.inputs if plan else None
         assert inputs is not None
         wanted = Wanted(kept_side(inputs), inputs.channels, self.strict, self.progress)
-        intake = take_in(photos, labels, wanted)
+        intake = without_repeated(take_in(photos, labels, wanted), before.exemplars if before else ())
         known = tuple(before.classes) if before else ()
         lesson = Lesson(self.folder, intake, plan, before, known, self.effort, self.progress)
         trained_from_chance = not before.learner.started_from if before else not (plan and plan.starts)
