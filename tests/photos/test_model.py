@@ -204,6 +204,8 @@ def test_what_cannot_be_forgotten(copy: Path, tmp_path: Path, paint, new_model: 
     assert learned.after == {} and learned.version.measured == "none"
     assert "accuracy cannot be measured there" in learned.notes[1]
     assert names(single, tmp_path / "photos") == ["red"]
+    one = single.predict(tmp_path / "photos" / "red" / "0-0.png")
+    assert isinstance(one, Prediction) and (one.unknown, one.distance) == (None, None)  # one photo tells no distance
     with pytest.raises(ClassgrowError, match="the only class"):
         single.forget("red")
 

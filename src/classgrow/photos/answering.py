@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,7 +45,7 @@ def prediction(content: Content, folder: Path, source: str, answer: Answer) -> P
         name=None if answer.unknown else ranking[0][0],
         probability=ranking[0][1],
         ranking=ranking,
-        distance=answer.distance if not math.isnan(answer.distance) else 0.0,
-        unknown=bool(answer.unknown),
+        distance=answer.distance if answer.unknown is not None else None,
+        unknown=answer.unknown,
         nearest=tuple(nearest(place, similarity) for place, similarity in answer.nearest),
     )

@@ -207,7 +207,7 @@ def class_results(
     photos, right, unknown = Counter(truth), Counter[str](), Counter[str]()
     for one, name, answer in zip(predictions, truth, said, strict=True):
         right[name] += name == answer
-        unknown[name] += one.unknown
+        unknown[name] += bool(one.unknown)
     return tuple(
         ClassResult(name, version, photos[name], right[name], unknown[name])
         for name, version in known.items()

@@ -24,15 +24,16 @@ class Nearest:
 class Prediction:
     """The answer for one photo. `name` is None for "none of the known classes"; `ranking` has the likeliest first.
 
-    `probability` is that of the likeliest class, calibrated; `distance` is what `unknown` was decided by.
+    `probability` is that of the likeliest class, calibrated; `distance` is what `unknown` was decided by: both are
+    None where that cannot be told, as with one photo in all.
     """
 
     source: str
     name: str | None
     probability: float
     ranking: tuple[tuple[str, float], ...]
-    distance: float
-    unknown: bool
+    distance: float | None
+    unknown: bool | None
     nearest: tuple[Nearest, ...]
 
 

@@ -195,7 +195,7 @@ def encoded(output: str, classes: Sequence[str], answers: Sequence[Prediction]) 
         content = b"".join(struct.pack("<I", len(text.encode())) + text.encode() for text in labels)
         return {"name": output, "datatype": "BYTES", "shape": [count]}, list(labels), content
     if output == "unknown":
-        flags = [answer.unknown for answer in answers]
+        flags = [bool(answer.unknown) for answer in answers]
         return {"name": output, "datatype": "BOOL", "shape": [count]}, list(flags), bytes(flags)
     rows = [dict(answer.ranking) for answer in answers]
     values = [row.get(name, 0.0) for row in rows for name in classes]
