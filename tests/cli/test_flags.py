@@ -20,6 +20,7 @@ PRINT_COMMANDS = {
     "specs/spec.py": "the shell command that repeats a run",
     "records/repeat.py": "the same with device, threads and processes",
     "records/environment.py": "flags of git",
+    "networks/pretrained.py": "a flag of pip",
 }
 """Files outside cli/ that may name flags, and why."""
 

@@ -99,7 +99,7 @@ def assert_same(one: Outcome, other: Outcome) -> None:
 
 PAIRS = {
     "another memory": (spec(), spec(memory=40)),
-    "FGP's distillation by KL": (spec(), spec("fgp-dist-kl")),
+    "FGP's distillation by BCE": (spec(), spec("fgp-dist-bce")),
     "the graph without weights": (spec(), spec("fgp-uniform", memory_per_class=3, memory=None)),
     "another selection": (spec(), spec(selection="random", step=1)),
     "Mnemonics after Hou19": (spec("lucir"), spec("mnemonics")),
@@ -288,7 +288,7 @@ def test_two_at_once_train_it_once(tmp_path: Path, killed: bool) -> None:
         second = go(tmp_path, spec("fgp-uniform"), heard)
         assert heard.said[0] == "Another run is training the same first phase: this one waits for it."
         child.wait()
-    third = go(tmp_path, spec("fgp-dist-kl"))
+    third = go(tmp_path, spec("fgp-dist-bce"))
     assert third.record.first_phase is not None
     if killed:
         assert second.record.first_phase is None and third.record.first_phase.run == second.record.identity

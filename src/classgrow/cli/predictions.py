@@ -89,7 +89,17 @@ class CsvRows:
         ranking: list[str | float] = [value for pair in one.ranking[: self._top] for value in pair]
         blank = [""] * (2 * self._top - len(ranking))
         like = one.nearest[0].source if one.nearest else ""
-        self._row([one.source, one.name or "", "" if one.unknown is None else str(one.unknown).lower(), *ranking, *blank, like, ""])
+        self._row(
+            [
+                one.source,
+                one.name or "",
+                "" if one.unknown is None else str(one.unknown).lower(),
+                *ranking,
+                *blank,
+                like,
+                "",
+            ]
+        )
 
     def skipped(self, one: Skipped) -> None:
         self._row([one.file, *[""] * (len(self._columns) - 2), one.reason])

@@ -84,7 +84,9 @@ def check(safety: Safety, scope: Scope) -> None:
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in lines}
     hosts = [value for name, value in lines if name.lower() == b"host"]
     if len(hosts) != 1 or not is_own_host(settings, headers["host"]):
-        raise RefusedError(421, "The service does not go by that name: start it with --name NAME, or use its address.")
+        raise RefusedError(
+            421, "The service does not go by that name: give it that name when it starts, or use its address."
+        )
     method = str(scope["method"])
     if method not in READS:
         check_origin(headers)

@@ -82,6 +82,9 @@ class ClassGrowClassifier(ClassifierMixin, BaseEstimator):
         profile: str = "official",
         selection: str | None = None,
         execution: Given = None,
+        pretrained: bool = False,
+        weights: Given = None,
+        keep_photos: bool = True,
         image_shape: Shape | None = None,
         value_range: tuple[float, float] | None = None,
         random_state: Given = 1,
@@ -101,6 +104,9 @@ class ClassGrowClassifier(ClassifierMixin, BaseEstimator):
         self.profile = profile
         self.selection = selection
         self.execution = execution
+        self.pretrained = pretrained
+        self.weights = weights
+        self.keep_photos = keep_photos
         self.image_shape = image_shape
         self.value_range = value_range
         self.random_state = random_state
