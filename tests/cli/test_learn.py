@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -97,7 +98,9 @@ def test_from_photos_to_forgetting_and_back(classgrow: Command, inside: Command,
     assert "red" not in done(inside, "inspect", model)
     assert "green is now called lime" in done(inside, "rename", model, "green", "lime")
     assert "back to version 3" in done(classgrow, "rollback", model)
-    actions = [line.split()[3] for line in done(inside, "history", model).splitlines() if line[2:3].isdigit()]
+    versions = [line.split()[0] for line in done(inside, "history", model).splitlines() if line[2:3].isdigit()]
+    assert versions == ["1", "2", "3", "4", "5"]
+    actions = [one["action"] for one in json.loads((model / "history.json").read_text())]
     assert actions == ["learn", "learn", "forget", "rename", "rollback"]
 
 
