@@ -178,7 +178,9 @@ def test_a_wrong_answer_is_corrected_with_two_clicks(service: Running, visit: An
     card.get_by_role("group", name="The right class").get_by_role("button", name="green").click()
     card.get_by_text("Thank you. It is being learned as a photo of green.").wait_for()
     found.go("classes")
-    found.page.locator(".class", has_text="green").get_by_text("9 photos").wait_for(timeout=LEARNED)
+    green = found.page.locator(".class", has_text="green").get_by_text("9 photos")
+    green.wait_for(timeout=LEARNED)
+    assert green.count() == 1
 
 
 def test_names_are_text_and_unknown_photos_get_one(service: Running, visit: Any) -> None:
