@@ -384,7 +384,7 @@ def test_a_folder_left_aside_is_put_back(copy: Path) -> None:
 
 
 def test_without_an_exchange_of_folders_a_change_takes_place_too(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("classgrow.photos.folder.exchanged", lambda one, other: False)
+    monkeypatch.setattr("classgrow.photos.folder.exchange_at_once", lambda one, other: False)
     load(copy / "model").rename("red", "scarlet")
     assert "scarlet" in load(copy / "model").classes
     assert sorted(path.name for path in copy.iterdir()) == ["model", "one", "test", "two"]

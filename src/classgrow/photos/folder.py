@@ -6,7 +6,6 @@ system has one (Linux), else by moving the old one aside; a folder that was left
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import sys
@@ -15,7 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from classgrow.disk import sync_folder
 from classgrow.errors import ClassgrowError
+from classgrow.exchange import exchange_at_once
 from classgrow.file_lock import lock
 
 CONFIG, CARD, HISTORY, PREPROCESSOR = "config.json", "README.md", "history.json", "preprocessor_config.json"
@@ -25,7 +26,6 @@ EARLIER = "versions"
 """Where earlier versions lie, each in a folder called by its number."""
 LEARNING = ".learning"
 """What an interrupted `learn` left, to go on from."""
-_HERE, _EXCHANGE = -100, 2
 _PATIENCE = 5.0
 """Seconds that a reader waits for a folder that a writer is just putting in place."""
 
@@ -94,7 +94,7 @@ def put_in_place(new: Path, folder: Path) -> None:
         new.rename(folder)
         sync_folder(folder.parent)
         return
-    if exchanged(new, folder):
+    if exchange_at_once(new, folder):
         sync_folder(folder.parent)
         shutil.rmtree(new, ignore_errors=True)
         return
@@ -109,17 +109,6 @@ def put_in_place(new: Path, folder: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def exchanged(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step; False where the system cannot."""
-    if sys.platform != "linux":
-        return False
-    try:
-        exchange = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
-        return False
-    return bool(exchange(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0)
-
-
 def sync(folder: Path) -> None:
     """Bring all files below, and the folders themselves, to disk."""
     for place, _, files in os.walk(folder):
@@ -127,16 +116,6 @@ def sync(folder: Path) -> None:
             with (Path(place) / name).open("rb+") as file:
                 os.fsync(file.fileno())
         sync_folder(Path(place))
-
-
-def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to disk, where the system lets one."""
-    with suppress(OSError):
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
 
 
 def link(source: Path, target: Path) -> None:
